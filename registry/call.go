@@ -27,6 +27,8 @@ type Request struct {
 	Progress func(Progress)
 	// Peer describes where the call came from, for events, such as "pid 812 uid 1000".
 	Peer string
+
+	depth int // how many operations enclose this call
 }
 
 // Call is what a handler is given.
@@ -41,6 +43,8 @@ type Call struct {
 	limit      Limit
 	registry   *Registry
 	progress   func(Progress)
+	depth      int
+	peer       string
 }
 
 // Invocation returns on whose behalf the call runs, narrowed to the operation's own
@@ -61,5 +65,7 @@ func (c *Call) Progress(p Progress) {
 // Invoke calls another operation with this call's invocation, and so within this
 // operation's effects. Its progress is dropped.
 func (c *Call) Invoke(ctx context.Context, operation string, params json.RawMessage) (json.RawMessage, error) {
-	return c.registry.Invoke(ctx, Request{Operation: operation, Params: params, Invocation: c.invocation})
+	return c.registry.Invoke(ctx, Request{
+		Operation: operation, Params: params, Invocation: c.invocation, depth: c.depth, Peer: c.peer,
+	})
 }

@@ -1,0 +1,122 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cupule/cupule/internal/strictjson"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schema is a compiled JSON Schema for parameters.
+type schema struct {
+	compiled *jsonschema.Schema
+	// absent is what stands for parameters that were not sent: {} or [].
+	absent json.RawMessage
+}
+
+// maxExponent bounds the size of a number that is compared with a schema: the validator
+// computes with exact fractions, and 1e999999999 would take all memory.
+const maxExponent = 400
+
+// compile returns the compiled schema, or nil after it has reported what is wrong. It
+// fetches nothing.
+func compile(what string, text json.RawMessage, report func(string, ...any)) *schema {
+	if text == nil {
+		return nil
+	}
+	compiled, err := compileText(text)
+	if err != nil {
+		report("its %s schema is invalid: %v", what, err)
+		return nil
+	}
+	if at := findCycle(compiled); at != "" {
+		report("its %s schema never ends: %s refers to itself without going deeper into the value", what, at)
+		return nil
+	}
+	s := &schema{compiled: compiled, absent: json.RawMessage("{}")}
+	if s.check(s.absent) != nil && s.check(json.RawMessage("[]")) == nil {
+		s.absent = json.RawMessage("[]")
+	}
+	return s
+}
+
+const schemaURL = "urn:cupule:schema"
+
+func compileText(text json.RawMessage) (*jsonschema.Schema, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return nil, err
+	}
+	compiled, err := c.Compile(schemaURL)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	return compiled, nil
+}
+
+// compileError returns the compiler's error on one line, with paths instead of its URLs.
+func compileError(err error) error {
+	var invalid *jsonschema.ValidationError
+	if wrong, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok && errors.As(wrong.Err, &invalid) {
+		var list []string
+		for _, p := range problems(invalid) {
+			list = append(list, fmt.Sprintf("at %q: %s", p.Path, p.Message))
+		}
+		return errors.New(strings.Join(list, "; "))
+	}
+	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaURL, "")), " "))
+}
+
+// checkText refuses what two parsers could read differently, and numbers that can't be
+// computed with.
+func checkText(text json.RawMessage) error {
+	if err := strictjson.Valid(text, strictjson.MaxDepth); err != nil {
+		return err
+	}
+	if at, found := strictjson.DuplicateKey(text); found {
+		return fmt.Errorf("the key %s stands twice", at)
+	}
+	if at, found := strictjson.HugeNumber(text, maxExponent); found {
+		return fmt.Errorf("the number at %q is too large", at)
+	}
+	return nil
+}
+
+// noLoader refuses every reference that leaves the schema.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is outside the schema and is not fetched: copy it under $defs", url)
+}
+
+// check returns what is wrong with a valid JSON text, or nil.
+func (s *schema) check(params json.RawMessage) []ParamProblem {
+	if at, found := strictjson.HugeNumber(params, maxExponent); found {
+		return []ParamProblem{{Path: at, Message: "the number is too large"}}
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
+	if err != nil {
+		return []ParamProblem{{Message: "not one JSON value"}}
+	}
+	err = s.compiled.Validate(value)
+	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return problems(invalid)
+	}
+	if err != nil {
+		return []ParamProblem{{Message: "it can't be compared with the schema"}}
+	}
+	return nil
+}

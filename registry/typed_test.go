@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/cupule/cupule/effects"
+)
+
+type subtraction struct {
+	Minuend    int64 `json:"minuend" jsonschema:"what to subtract from"`
+	Subtrahend int64 `json:"subtrahend,omitempty"`
+}
+
+func subtract(_ context.Context, _ *Call, p subtraction) (int64, error) {
+	return p.Minuend - p.Subtrahend, nil
+}
+
+func TestTyped(t *testing.T) {
+	r, _ := build(t,
+		Typed(Operation{Name: "subtract"}, subtract),
+		Typed(Operation{Name: "sum"}, func(_ context.Context, _ *Call, list []int64) (total int64, err error) {
+			for _, n := range list {
+				total += n
+			}
+			return total, nil
+		}),
+		Typed(Operation{Name: "raw"}, func(_ context.Context, _ *Call, p struct{ X json.RawMessage }) (any, error) { return p.X, nil }),
+		Typed(Operation{Name: "fails"}, func(context.Context, *Call, struct{}) (int, error) { return 0, errors.New("x") }),
+		Typed(Operation{Name: "html"}, func(context.Context, *Call, struct{}) (string, error) { return "<&>", nil }),
+		Typed(Operation{Name: "unencodable"}, func(context.Context, *Call, struct{}) (any, error) { return func() {}, nil }),
+		Typed(Operation{Name: "small"}, func(_ context.Context, _ *Call, p struct {
+			N int8 `json:"n"`
+		}) (int8, error) {
+			return p.N, nil
+		}),
+	)
+	for _, test := range []struct{ operation, params, want string }{
+		{"subtract", `{"minuend":42,"subtrahend":23}`, "19"},
+		{"subtract", `{"minuend":9007199254740993}`, "9007199254740993"},
+		{"subtract", `[42,23]`, "19"},
+		{"subtract", `[42]`, "42"},
+		{"subtract", `[1,2,3]`, "invalid_params"},
+		{"subtract", `{"minuend":1,"extra":2}`, "invalid_params"},
+		{"subtract", `{"Minuend":1}`, "invalid_params"},
+		{"subtract", `{"minuend":"1"}`, "invalid_params"},
+		{"subtract", `{"minuend":1.5}`, "invalid_params"},
+		{"subtract", ``, "invalid_params"},
+		{"subtract", `[]`, "invalid_params"},
+		{"sum", `[1,2,4]`, "7"},
+		{"sum", ``, "0"},
+		{"sum", `{}`, "invalid_params"},
+		{"raw", `{"X":{"b":1.0,"a":2}}`, `{"b":1.0,"a":2}`},
+		{"fails", ``, "internal"},
+		{"fails", `[]`, "internal"},
+		{"fails", `[1]`, "invalid_params"},
+		{"html", `{}`, `"<&>"`},
+		{"unencodable", `{}`, "internal"},
+		{"small", `{"n":300}`, "invalid_params"},
+	} {
+		got, err := invoke(t, r, test.operation, test.params, effects.Authority{})
+		if err != nil {
+			got = string(err.Kind)
+		}
+		if got != test.want {
+			t.Errorf("%s %s: got %s (%v), want %s", test.operation, test.params, got, err, test.want)
+		}
+	}
+}
+
+func TestTypedKeepsStatedSchemas(t *testing.T) {
+	type tree struct {
+		Children []tree `json:"children"`
+	}
+	stated := json.RawMessage(`{"type":"object"}`)
+	op := Typed(Operation{Name: "op", Params: stated, Result: stated}, func(_ context.Context, _ *Call, p tree) (tree, error) { return p, nil })
+	if string(op.Params) != string(stated) || string(op.Result) != string(stated) || op.problem != nil {
+		t.Errorf("%+v", op)
+	}
+	derived := Typed(Operation{Name: "op"}, func(_ context.Context, _ *Call, p tree) (int, error) { return 0, nil })
+	if derived.problem == nil {
+		t.Error("a schema was derived from a type that holds itself")
+	}
+}
+
+func TestErrorTextAndCodes(t *testing.T) {
+	cause := errors.New("cause")
+	e := &Error{Kind: KindTimeout, Message: "m", Err: cause, Stderr: "tail"}
+	if got := e.Error(); got != "m: cause; its standard error ends with: tail" || !errors.Is(e, cause) {
+		t.Error(got)
+	}
+	if (&Error{Kind: KindDenied}).Error() != "denied" {
+		t.Error("kind as text")
+	}
+	if KindApplication.Code() != -32603 || KindTimeout.Code() != -32004 || KindCancelled.Code() != -32800 {
+		t.Error("codes")
+	}
+	for _, test := range []struct {
+		limit Limit
+		want  string
+	}{
+		{Limit{Name: "timeout", Whose: "tool s/t", Seconds: 1.5}, "timeout 1.5s of tool s/t"},
+		{Limit{Name: "max_output", Bytes: 10}, "max_output 10 bytes"},
+		{Limit{Name: "pages", Count: 64}, "pages 64"},
+	} {
+		if got := test.limit.String(); got != test.want {
+			t.Error(got)
+		}
+	}
+}
+
+func TestLogObserver(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	r, err := New([]Operation{
+		{Name: "ok", Handler: echo},
+		{Name: "mutate", Handler: echo, Effects: effects.NewSet(effects.Mutation)},
+		{Name: "boom", Handler: returns("", errors.New("the cause"))},
+	}, &Options{Observer: LogObserver(logger)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := effects.Authority{Principal: "p", Origin: "unix"}
+	for _, name := range []string{"ok", "mutate", "boom"} {
+		invoke(t, r, name, `{"secret":"s3cret"}`, a)
+	}
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	for i, want := range []string{"level=INFO msg=call kind=operation name=ok outcome=ok principal=p origin=unix", "level=WARN", "level=ERROR"} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("%s\nlacks %s", lines[i], want)
+		}
+	}
+	if !strings.Contains(lines[1], "needs_authorization") && !strings.Contains(lines[1], "not authorized") {
+		t.Error(lines[1])
+	}
+	if !strings.Contains(lines[2], "the cause") || strings.Contains(log.String(), "s3cret") {
+		t.Error(log.String())
+	}
+	if logger := slog.New(slog.DiscardHandler); logger != nil {
+		LogObserver(logger).Observe(t.Context(), Event{})
+	}
+}
