@@ -14,12 +14,12 @@ var ErrTooLong = errors.New("line too long")
 // Lines reads newline-delimited frames. It holds at most one line up to its limit, and
 // keeps no large buffer between lines. Not safe for concurrent use.
 type Lines struct {
-	in  *bufio.Reader
-	big []byte
+	in     *bufio.Reader
+	pieces [][]byte // of a line that is longer than the read buffer
 }
 
-// keep is the largest assembly buffer that is kept from one line to the next.
-const keep = 64 << 10
+// pieceSize is the size of the pieces in which a long line is gathered.
+const pieceSize = 64 << 10
 
 // NewLines returns a reader of lines with a read buffer of size bytes.
 func NewLines(r io.Reader, size int) *Lines { return &Lines{in: bufio.NewReaderSize(r, size)} }
@@ -32,36 +32,81 @@ func (l *Lines) Buffered() *bufio.Reader { return l.in }
 // buffer, and ErrTooLong. At the end of input it returns an unfinished line with
 // io.ErrUnexpectedEOF, or io.EOF where there is none.
 func (l *Lines) Next(limit int) ([]byte, error) {
-	if cap(l.big) > keep {
-		l.big = nil
-	}
-	line, err := l.in.ReadSlice('\n')
-	if err == nil && len(line)-1 <= limit {
-		return line[:len(line)-1], nil
-	}
-	l.big = append(l.big[:0], line...)
-	for errors.Is(err, bufio.ErrBufferFull) && len(l.big) <= limit {
-		line, err = l.in.ReadSlice('\n')
-		l.big = append(l.big, line...)
-	}
-	return l.finish(limit, err)
+	line, _, err := l.NextOwned(limit)
+	return line, err
 }
 
-func (l *Lines) finish(limit int, err error) ([]byte, error) {
+// NextOwned is Next, and says whether the line is the caller's to keep: lines longer than
+// the read buffer are.
+func (l *Lines) NextOwned(limit int) (line []byte, owned bool, err error) {
+	line, err = l.in.ReadSlice('\n')
 	switch {
-	case err == nil && len(l.big)-1 <= limit:
-		return l.big[:len(l.big)-1], nil
+	case err == nil && len(line)-1 <= limit:
+		return line[:len(line)-1], false, nil
 	case err == nil:
 		// The newline is consumed already; give it back as the end of the line to discard.
 		_ = l.in.UnreadByte()
-		return l.big[:len(l.big)-1], ErrTooLong
-	case errors.Is(err, bufio.ErrBufferFull) || len(l.big) > limit:
-		return l.big, ErrTooLong
-	case errors.Is(err, io.EOF) && len(l.big) > 0:
-		return l.big, io.ErrUnexpectedEOF
+		return line[:len(line)-1], false, ErrTooLong
+	case errors.Is(err, bufio.ErrBufferFull) && len(line) > limit:
+		return line, false, ErrTooLong
+	case errors.Is(err, bufio.ErrBufferFull):
+		return l.gather(line, limit)
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return line, false, io.ErrUnexpectedEOF
 	default:
-		return nil, err
+		return nil, false, err
 	}
+}
+
+// gather reads a line that is longer than the read buffer. The pieces are joined once, so
+// that a line of n bytes costs about 2n bytes of memory, and none is kept.
+func (l *Lines) gather(line []byte, limit int) ([]byte, bool, error) {
+	n, err := len(line), error(nil)
+	l.add(line)
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && n <= limit; {
+		line, err = l.in.ReadSlice('\n')
+		n += len(line)
+		l.add(line)
+	}
+	whole := l.join(n)
+	switch {
+	case err == nil && n-1 <= limit:
+		return whole[:n-1], true, nil
+	case err == nil:
+		_ = l.in.UnreadByte()
+		return whole[:n-1], true, ErrTooLong
+	case errors.Is(err, bufio.ErrBufferFull) || n > limit:
+		return whole, true, ErrTooLong
+	case errors.Is(err, io.EOF):
+		return whole, true, io.ErrUnexpectedEOF
+	default:
+		return nil, false, err
+	}
+}
+
+// add copies a part of the line behind the pieces.
+func (l *Lines) add(part []byte) {
+	for len(part) > 0 {
+		last := len(l.pieces) - 1
+		if last < 0 || len(l.pieces[last]) == cap(l.pieces[last]) {
+			l.pieces = append(l.pieces, make([]byte, 0, pieceSize))
+			continue
+		}
+		piece := l.pieces[last]
+		n := min(len(part), cap(piece)-len(piece))
+		l.pieces[last] = append(piece, part[:n]...)
+		part = part[n:]
+	}
+}
+
+func (l *Lines) join(n int) []byte {
+	whole := make([]byte, 0, n)
+	for _, piece := range l.pieces {
+		whole = append(whole, piece...)
+	}
+	clear(l.pieces)
+	l.pieces = l.pieces[:0]
+	return whole
 }
 
 // Discard reads to the end of the line that was too long, passing each piece to visit if
