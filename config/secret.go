@@ -1,0 +1,118 @@
+package config
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// issued matches tokens by the marks that their issuers give them, at the start of a word.
+var issued = regexp.MustCompile(`(?:^|[^A-Za-z0-9_-])(?:` + strings.Join([]string{
+	`sk-[A-Za-z0-9_-]{8,}`, `[sr]k_(?:live|test)_[A-Za-z0-9]{6,}`, `gh[pousr]_[A-Za-z0-9]{6,}`, `github_pat_[A-Za-z0-9_]{6,}`,
+	`glpat-[A-Za-z0-9_-]{6,}`, `xox[abeoprs]-[A-Za-z0-9-]{6,}`, `xapp-[A-Za-z0-9-]{6,}`, `(?:AKIA|ASIA)[A-Z0-9]{12,}`,
+	`AIza[A-Za-z0-9_-]{20,}`, `ya29\.[A-Za-z0-9_-]{10,}`, `eyJ[A-Za-z0-9_-]{8,}`, `npm_[A-Za-z0-9]{20,}`, `hf_[A-Za-z0-9]{20,}`,
+	`SG\.[A-Za-z0-9_-]{16,}`, `dop_v1_[a-f0-9]{16,}`, `whsec_[A-Za-z0-9]{10,}`, `pypi-[A-Za-z0-9_-]{40,}`,
+	`tvly-[A-Za-z0-9-]{10,}`, `lin_api_[A-Za-z0-9]{10,}`, `sbp_[a-f0-9]{20,}`,
+}, "|") + `)|-----BEGIN [A-Z ]*PRIVATE KEY`)
+
+// literal reports whether text holds a token that bears its issuer's mark.
+func literal(text string) bool { return issued.MatchString(text) }
+
+// opaque reports whether a run of letters and digits is too disordered to be a word:
+// digits and letters alternate as they do in random text. Runs shorter than least pass.
+func opaque(text string, least int) bool {
+	for run := range strings.FieldsFuncSeq(text, func(c rune) bool {
+		return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
+		if len(run) >= least && disordered(run) {
+			return true
+		}
+	}
+	return false
+}
+
+func disordered(run string) bool {
+	digits, changes := 0, 0
+	for i := range len(run) {
+		isDigit := run[i] >= '0' && run[i] <= '9'
+		if isDigit {
+			digits++
+		}
+		if i > 0 && isDigit != (run[i-1] >= '0' && run[i-1] <= '9') {
+			changes++
+		}
+	}
+	return digits >= 3 && changes >= 4
+}
+
+// mixed reports whether text has capitals, small letters and digits.
+func mixed(text string) bool {
+	return strings.ContainsFunc(text, unicode.IsUpper) && strings.ContainsFunc(text, unicode.IsLower) && strings.ContainsAny(text, "0123456789")
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+const variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+// checkVariable returns why text can't be the name of an environment variable. It never
+// quotes the text: what stands in place of a name may be the secret itself.
+func checkVariable(text string) error {
+	switch {
+	case literal(text) || opaque(text, 16):
+		return errors.New("this looks like a secret, not like the name of a variable: put it into a variable, and write that variable's name")
+	case strings.HasPrefix(text, "$"):
+		return errors.New("write the variable's name alone, without $ or braces")
+	case !variable.MatchString(text):
+		return errors.New("this is no variable name: values never stand here, write the name of a host variable, such as MY_TOKEN")
+	case len(text) > 128:
+		return errors.New("a variable name has at most 128 bytes")
+	}
+	return nil
+}
+
+var (
+	secretWord  = regexp.MustCompile(`(?i)(?:^|[-_.])(?:token|api[-_]?key|apikey|access[-_]?key|secret[-_]?key|private[-_]?key|secret|password|passwd|passphrase|pwd|pat|bearer|authorization)$`)
+	secretQuery = regexp.MustCompile(`(?i)(?:^|[-_.])(?:key|auth|sig|signature|credential|credentials|code|jwt|session)$`)
+	bearer      = regexp.MustCompile(`(?i)(?:\bbearer|\bbasic)\s+[A-Za-z0-9._~+/=-]{6,}`)
+	headerValue = regexp.MustCompile(`(?i)^(?:proxy-)?(?:authorization|cookie|[a-z0-9-]*(?:token|api-?key|secret))\s*:\s*[^\s$]`)
+	assignment  = regexp.MustCompile(`^-{0,2}([A-Za-z0-9][A-Za-z0-9_.-]*)=(.*)$`)
+	userinfo    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s$]+@`)
+	placeholder = regexp.MustCompile(`^(?:\$\{?[A-Za-z_:-]|%[A-Za-z_]+%$|<.*>$)`)
+	harmless    = regexp.MustCompile(`^(?:|true|false|none|null|yes|no|[0-9]{1,6}|-|stdin)$`)
+	pathLike    = regexp.MustCompile(`^(?:\.{0,2}/|~/|[A-Za-z]:\\)|\.(?:pem|key|json|ya?ml|txt|toml|env|crt)$`)
+	flagSyntax  = regexp.MustCompile(`^-{1,2}([A-Za-z0-9][A-Za-z0-9_.-]*)$`)
+)
+
+// secretArgs returns the indexes of the arguments that look like secrets.
+func secretArgs(args []string) []int {
+	var found []int
+	for i, arg := range args {
+		flag := i > 0 && flagSyntax.MatchString(args[i-1]) && secretWord.MatchString(args[i-1]) && !strings.HasPrefix(arg, "-")
+		if flag && secretValue(arg) || secretArg(arg) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func secretArg(arg string) bool {
+	if m := assignment.FindStringSubmatch(arg); m != nil && secretWord.MatchString(m[1]) && secretValue(m[2]) {
+		return true
+	}
+	return literal(arg) || bearer.MatchString(arg) || headerValue.MatchString(arg) || userinfo.MatchString(arg) ||
+		mixed(arg) && !strings.ContainsAny(arg, `/\. `) && opaque(arg, 24)
+}
+
+// secretValue reports whether what stands after a flag such as --token may be the secret
+// itself, rather than a reference to it, a number or a path.
+func secretValue(text string) bool {
+	return !placeholder.MatchString(text) && !harmless.MatchString(strings.ToLower(text)) && !pathLike.MatchString(text)
+}
+
+// secretParameter reports whether a URL's parameter looks like a secret.
+func secretParameter(name, text string) bool {
+	return text != "" && (secretWord.MatchString(name) || secretQuery.MatchString(name) || literal(text) || opaque(text, 20))
+}
+
+const secretArgSay = "this argument looks like a secret: pass it in env, by the name of a variable; arguments are visible to every process"
