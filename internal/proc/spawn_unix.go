@@ -17,7 +17,8 @@ const errBusy = syscall.ETXTBSY
 
 // child is a started process: the leader of a group that has its id.
 type child struct {
-	pid int
+	pid   int
+	watch exitWatch
 
 	mu     sync.Mutex
 	reaped bool // guarded by mu: from then on, the ids may belong to a stranger
@@ -26,16 +27,15 @@ type child struct {
 // spawn starts the process. It is the place to restrict what the kernel lets it do: on a
 // thread that is locked, restricted, used for this start, and then thrown away.
 func spawn(s *Spec, stdio []*os.File) (*child, error) {
-	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	c := &child{}
+	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Sys: c.attributes()}
 	for _, f := range stdio {
 		attr.Files = append(attr.Files, f.Fd())
 	}
 	attr.Files = withhold(attr.Files)
 	pid, err := forkExec(s, attr)
-	if err != nil {
-		return nil, err
-	}
-	return &child{pid: pid}, nil
+	c.pid = pid
+	return c, err
 }
 
 // forkExec tries again for a moment while the file is busy: another thread that forks at the
@@ -96,7 +96,7 @@ func upTo(n int) []int {
 
 // wait waits for the process to exit, kills what is left of its group, and reaps it.
 func (c *child) wait() string {
-	ours := awaitExit(c.pid)
+	ours := c.watch.await(c.pid)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reaped = true

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -9,9 +10,14 @@ import (
 
 const descriptorDir = "/dev/fd"
 
-// awaitExit returns when the process has exited, and leaves it unreaped. (waitid doesn't do
+// exitWatch has no state of its own here.
+type exitWatch struct{}
+
+func (c *child) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// await returns when the process has exited, and leaves it unreaped. (waitid doesn't do
 // here: it also returns for a process that was stopped.)
-func awaitExit(pid int) bool {
+func (exitWatch) await(pid int) bool {
 	for {
 		queue, err := unix.Kqueue()
 		if err == nil {
