@@ -47,8 +47,7 @@ func (r *Registry) Invoke(ctx context.Context, req Request) (json.RawMessage, er
 	return result, nil
 }
 
-// denial returns the reasons of the first of operation, tool and transport that the
-// caller may not reach, or nil.
+// denial returns the reasons of the first subject that the caller may not reach, or nil.
 func (e *entry) denial(inv effects.Invocation) []effects.Reason {
 	if d := effects.Decide(e.Subject(), inv); !d.Allowed {
 		return d.Reasons
@@ -56,10 +55,9 @@ func (e *entry) denial(inv effects.Invocation) []effects.Reason {
 	if e.Upstream == nil {
 		return nil
 	}
-	inside := inv.Within(e.Name, e.Effects)
-	for _, s := range []effects.Subject{e.Upstream.Subject(), {Kind: e.Upstream.Transport, Name: e.Upstream.Server}} {
-		if d := effects.Decide(s, inside); !d.Allowed {
-			return d.Reasons
+	for _, j := range e.judge(inv)[1:] {
+		if !j.Decision.Allowed {
+			return j.Decision.Reasons
 		}
 	}
 	return nil
