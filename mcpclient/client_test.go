@@ -127,3 +127,42 @@ func TestCancel(t *testing.T) {
 	_, err := c.Call(ctx, ToolCall{Server: "lib", Tool: "slow", Args: json.RawMessage(`{"text":""}`), Progress: func(registry.Progress) { cancel() }})
 	wantKind(t, err, registry.KindCancelled, registry.Sent)
 }
+
+func TestListTools(t *testing.T) {
+	s := childServer(t, "sdk", rule("echo"), rule("raw", effects.Mutation), rule("absent"), rule("fail", effects.NetworkRead))
+	c := newClient(t, map[string]*config.Server{"lib": s})
+	names := func(inv effects.Invocation) (list []string) {
+		tools, err := c.ListTools(t.Context(), "lib", inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools {
+			list = append(list, tool.Name)
+		}
+		return list
+	}
+	for _, row := range []struct {
+		a    effects.Authority
+		want string
+	}{
+		{effects.Authority{}, "echo fail"},
+		{effects.Authority{Offline: true}, "echo"},
+		{effects.Authority{Authorized: effects.NewSet(effects.Mutation)}, "echo fail raw"},
+	} {
+		if got := strings.Join(names(effects.NewInvocation(row.a)), " "); got != row.want {
+			t.Errorf("%+v: %s", row.a, got)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	s := childServer(t, "sdk", rule("echo"), rule("absent"))
+	c := newClient(t, map[string]*config.Server{"lib": s})
+	h, err := c.Check(t.Context(), "lib", effects.Invocation{})
+	if err != nil || h.Info.Version != "7" || h.Protocol != "2026-07-28" || h.Advertised != 4 || h.Usable != 1 {
+		t.Fatalf("%+v %v", h, err)
+	}
+	if len(h.Findings) != 1 || h.Findings[0].Problem != Missing || h.Findings[0].Subject.Name != "lib/absent" {
+		t.Errorf("%+v", h.Findings)
+	}
+}
