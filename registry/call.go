@@ -62,6 +62,9 @@ func (c *Call) Progress(p Progress) {
 	}
 }
 
+// WantsProgress reports whether anybody is told of this call's progress.
+func (c *Call) WantsProgress() bool { return c.progress != nil }
+
 // Invoke calls another operation with this call's invocation, and so within this
 // operation's effects. Its progress is dropped.
 func (c *Call) Invoke(ctx context.Context, operation string, params json.RawMessage) (json.RawMessage, error) {
