@@ -16,9 +16,10 @@ const (
 	FrameOverhead = 64 << 10
 	// MaxDiscard is how much of one oversized frame is read on before the session ends.
 	MaxDiscard = 64 << 20
-	// MaxQueued is how many notifications wait in a subscription, and how many
-	// reports of progress wait for one call; more are dropped and counted.
+	// MaxQueued is how many notifications wait in a subscription; more are dropped and counted.
 	MaxQueued = 256
+	// MaxProgress is how many reports of progress wait for one call; more are dropped.
+	MaxProgress = 64
 	// MaxQueuedBytes bounds what waits in one subscription.
 	MaxQueuedBytes = 1 << 20
 	// MaxWaiting is how many calls wait for a server with a bound on its concurrency.

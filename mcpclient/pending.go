@@ -55,7 +55,7 @@ func (c *calls) init() {
 func (c *calls) add(r *request) (*pending, error) {
 	p := &pending{limit: r.limit, output: r.output, parcel: new(parcel), answer: make(chan answer, 1)}
 	if r.progress != nil {
-		p.progress = make(chan registry.Progress, MaxQueued)
+		p.progress = make(chan registry.Progress, MaxProgress)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
