@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cupule/cupule/config"
+	"github.com/cupule/cupule/registry"
+)
+
+// Exit codes.
+const (
+	exitDone     = 0
+	exitReported = 1 // the tool or the handler reported an error
+	exitUsage    = 2
+	exitDenied   = 3
+	exitAgain    = 4 // timeout, unavailable, overloaded, shutting down
+	exitOther    = 5
+	exitCut      = 130
+)
+
+var exitCodes = map[registry.Kind]int{
+	registry.KindApplication:     exitReported,
+	registry.KindMethodNotFound:  exitUsage,
+	registry.KindInvalidParams:   exitUsage,
+	registry.KindDenied:          exitDenied,
+	registry.KindUnauthenticated: exitDenied,
+	registry.KindTimeout:         exitAgain,
+	registry.KindUnavailable:     exitAgain,
+	registry.KindOverloaded:      exitAgain,
+	registry.KindShuttingDown:    exitAgain,
+	registry.KindCancelled:       exitCut,
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// errReported says that a tool answered with an error, which stands on standard output.
+var errReported = errors.New("the tool reported an error")
+
+// errTold says that the command has told everything already, with this exit code.
+type errTold int
+
+func (e errTold) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// exit says what went wrong, if anything did, and returns the exit code.
+func (c *cli) exit(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if told, ok := errors.AsType[errTold](err); ok {
+		return int(told)
+	}
+	if failure, ok := errors.AsType[*registry.Error](err); ok {
+		c.sayFailure(failure)
+		if code, known := exitCodes[failure.Kind]; known {
+			return code
+		}
+		return exitOther
+	}
+	return c.exitPlain(ctx, err)
+}
+
+func (c *cli) exitPlain(ctx context.Context, err error) int {
+	if broken, ok := errors.AsType[*config.Error](err); ok {
+		fmt.Fprintln(c.talk, broken.Error())
+		return exitUsage
+	}
+	fmt.Fprintln(c.talk, "cupule:", err)
+	_, unbuilt := errors.AsType[*registry.BuildError](err)
+	_, usage := errors.AsType[usageError](err)
+	switch {
+	case errors.Is(err, errReported):
+		return exitReported
+	case unbuilt || usage || isCobraUsage(err):
+		return exitUsage
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitCut
+	}
+	return exitOther
+}
+
+// isCobraUsage recognises the usage errors for which cobra has no type.
+func isCobraUsage(err error) bool {
+	text := err.Error()
+	for _, part := range []string{"unknown command", "arg(s)", "unknown flag", "required flag", "invalid argument"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// sayFailure tells a failed call with everything that an operator can use.
+func (c *cli) sayFailure(e *registry.Error) {
+	fmt.Fprintf(c.talk, "cupule: %s: %v\n", e.Kind, e)
+	for _, r := range e.Reasons {
+		fmt.Fprintf(c.talk, "  %s: %s%s\n", r.Rule, r, at(r.At.String()))
+	}
+	for _, p := range e.Problems {
+		fmt.Fprintf(c.talk, "  at %q: %s\n", p.Path, p.Message)
+	}
+	if e.Limit != nil {
+		fmt.Fprintf(c.talk, "  limit: %s\n", e.Limit)
+	}
+	if e.Ran != "" && e.Ran != registry.Completed {
+		fmt.Fprintf(c.talk, "  ran: %s\n", e.Ran)
+	}
+}
+
+func at(position string) string {
+	if position == "" {
+		return ""
+	}
+	return " (" + position + ")"
+}
