@@ -14,24 +14,16 @@ func (b *builder) callers(v *value) {
 			c.Authorize = authorize.set
 		}
 		if list := entry.get("operations"); list != nil {
-			c.Operations = b.patterns(list)
+			c.Operations = patterns(list)
 		}
 		b.cfg.Callers[name] = c
 	})
 }
 
-func (b *builder) patterns(list *value) []effects.Pattern {
+func patterns(list *value) []effects.Pattern {
 	patterns := make([]effects.Pattern, 0, len(list.items))
-	seen := map[string]bool{}
-	for _, item := range list.items {
-		switch {
-		case item == nil:
-		case seen[item.text]:
-			b.report(item.at, item.path, "%s stands twice: remove one", clip(item.text))
-		default:
-			seen[item.text] = true
-			patterns = append(patterns, effects.Pattern(item.text))
-		}
+	for _, text := range texts(list) {
+		patterns = append(patterns, effects.Pattern(text))
 	}
 	return patterns
 }

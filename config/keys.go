@@ -48,6 +48,11 @@ func size() *shape {
 
 func list(says string, elem *shape) *shape { return &shape{kind: kindList, says: says, elem: elem} }
 
+// set is a list whose items stand once only.
+func set(says string, elem *shape) *shape {
+	return &shape{kind: kindList, says: says, elem: elem, unique: true}
+}
+
 func object(says string, fields ...field) *shape {
 	return &shape{kind: kindObject, says: says, fields: fields}
 }
@@ -90,7 +95,7 @@ var file = object("the keys of a configuration are mcp, operations, callers and 
 )
 
 func server() *shape {
-	return object("a server: stdio or http, and what is allowed",
+	shape := object("a server: stdio or http, and what is allowed",
 		field{name: "stdio", shape: stdio(), doc: "A server that is started as a child process. Exactly one of stdio and http is needed."},
 		field{name: "http", shape: overHTTP(), doc: "A server that is reached over Streamable HTTP."},
 		field{name: "allowed", doc: "The tools that may be called, spelled as the server spells them. Nothing else exists for this service. {} allows none.",
@@ -107,6 +112,8 @@ func server() *shape {
 		field{name: "concurrency", doc: "How many calls may be in flight at once; more wait within their timeout.",
 			otherwise: "no bound", shape: count(MaxConcurrency, "8")},
 	)
+	shape.oneOf = []string{"stdio", "http"}
+	return shape
 }
 
 func stdio() *shape {
@@ -142,11 +149,13 @@ func overHTTP() *shape {
 }
 
 func session() *shape {
-	return object("shared: true, or warm and idle",
+	shape := object("shared: true, or warm and idle",
 		field{name: "shared", doc: "Use one long-lived session for all calls. Not together with warm.", otherwise: "false", shape: flag()},
 		field{name: "warm", doc: "How many started sessions to keep ready, each for one operation; stdio only.", otherwise: "none", shape: count(MaxWarm, "2")},
 		field{name: "idle", doc: "After how long a warm session is replaced; only together with warm.", otherwise: "chosen by the client", shape: seconds(MaxIdle)},
 	)
+	shape.needs = map[string][]string{"idle": {"warm"}}
+	return shape
 }
 
 func rules(says, key string, check func(string) error) *shape {
@@ -160,7 +169,7 @@ func rules(says, key string, check func(string) error) *shape {
 func anyEffects() *shape { return effectList(slices.Collect(effects.All())...) }
 
 func operation() *shape {
-	return object("description, tool, effects, timeout, max_output, params, result",
+	shape := object("description, tool, effects, timeout, max_output, params, result",
 		field{name: "description", doc: "What the operation does, in a sentence.", otherwise: "none",
 			shape: &shape{kind: kindText, says: "a description", multiline: true, example: "Resolve an identifier"}},
 		field{name: "tool", doc: "The tool that calls are passed to, as SERVER/TOOL. It must stand under allowed of that server. Without it, a Go handler is due.",
@@ -171,18 +180,20 @@ func operation() *shape {
 		field{name: "params", doc: "The JSON Schema (2020-12) of the parameters.", otherwise: "any object", shape: jsonSchema()},
 		field{name: "result", doc: "The JSON Schema (2020-12) of the result, for the catalog.", otherwise: "none", shape: jsonSchema()},
 	)
+	shape.anyOf = []string{"tool", "effects"}
+	return shape
 }
 
 func caller() *shape {
 	pattern := &shape{kind: kindText, says: "an operation, or a prefix and *", check: checkOperationPattern, example: "identifier.*",
-		pattern: `^([A-Za-z][A-Za-z0-9_.-]*)?\*?$`}
+		pattern: `^([A-Za-z][A-Za-z0-9_.-]*\*?|\*)$`}
 	return object("token_env, authorize, offline, operations, timeout, max_output",
 		field{name: "token_env", doc: "The variable that holds the caller's token.", otherwise: "it can't authenticate", shape: variableName("DASHBOARD_TOKEN")},
 		field{name: "authorize", doc: "The effects that the caller is authorized for, of those that need it.",
 			otherwise: "none", shape: effectList(effects.Mutation, effects.Inference)},
 		field{name: "offline", doc: "Deny the caller everything that reads from the network.", otherwise: "false", shape: flag()},
 		field{name: "operations", doc: "The operations that it may call; a * at the end matches every name that begins so. [] allows none.",
-			otherwise: "all", shape: list("a list of operations", pattern)},
+			otherwise: "all", shape: set("a list of operations", pattern)},
 		field{name: "timeout", doc: "Bounds each of its calls.", otherwise: "no bound of its own", shape: seconds(MaxTimeout)},
 		field{name: "max_output", doc: "Bounds each of its results.", otherwise: "no bound of its own", shape: size()},
 	)
@@ -200,9 +211,9 @@ func listener() *shape {
 		field{name: "anonymous", shape: flag(), doc: "Let callers in without a token, as the caller named anonymous.", otherwise: "false"},
 		field{name: "behind_proxy", shape: flag(), doc: "Say that a proxy in front does TLS.", otherwise: "false"},
 		field{name: "hosts", doc: "Further values of the Host header to accept; http and https only.", otherwise: "the address's own",
-			shape: list("a list of hosts", &shape{kind: kindText, says: "HOST or HOST:PORT", check: checkHost, example: "app.example.org"})},
+			shape: set("a list of hosts", &shape{kind: kindText, says: "HOST or HOST:PORT", check: checkHost, example: "app.example.org"})},
 		field{name: "origins", doc: "Values of the Origin header to accept; http and https only.", otherwise: "none",
-			shape: list("a list of origins", &shape{kind: kindText, says: "an origin such as https://app.example.org", check: checkOrigin, example: "https://app.example.org"})},
+			shape: set("a list of origins", &shape{kind: kindText, says: "an origin such as https://app.example.org", check: checkOrigin, example: "https://app.example.org"})},
 	)
 	shape.plain = address
 	return shape

@@ -44,6 +44,12 @@ type shape struct {
 	key string
 	// fields are the keys of an object.
 	fields []field
+	// unique items of a list stand once only.
+	unique bool
+	// oneOf are keys of which exactly one is needed, anyOf keys of which at least one is;
+	// needs names what a key needs beside it. The builder checks them, in words of its own.
+	oneOf, anyOf []string
+	needs        map[string][]string
 	// plain is the text that may stand in place of an object.
 	plain *shape
 }

@@ -307,10 +307,17 @@ func (r *reader) list(n *yaml.Node, s *shape, v *value) bool {
 		return r.wrong(n, s, v.path)
 	}
 	v.items = make([]*value, 0, len(n.Content))
+	seen := map[string]bool{}
 	for i, item := range n.Content {
 		entry := r.read(item, s.elem, fmt.Sprintf("%s[%d]", v.path, i))
 		if entry != nil && s.elem.kind == kindObject && entry.of != nil {
 			r.require(entry, s.elem)
+		}
+		if s.unique && entry != nil {
+			if seen[entry.text] {
+				r.report(entry.at, entry.path, "%s stands twice: remove one", clip(entry.text))
+			}
+			seen[entry.text] = true
 		}
 		v.items = append(v.items, entry)
 	}

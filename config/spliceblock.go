@@ -1,0 +1,199 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const indent = 2
+
+// addTo returns the text with a server added.
+func addTo(file string, text []byte, server *Server) ([]byte, error) {
+	p, err := newPage(file, text)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case p.root == nil:
+		return p.append(0, server), nil
+	case p.root.Style&yaml.FlowStyle != 0 && p.key == nil:
+		return p.addToFlow(p.root, `mcp`, func(quote bool) string { return "{" + flowEntry(server, quote) + "}" })
+	case p.key == nil:
+		return p.append(p.root.Column-1, server), nil
+	case isNull(p.mcp):
+		return p.fill(server)
+	case p.mcp.Kind != yaml.MappingNode:
+		return nil, p.stuck()
+	}
+	if line, twice := p.aliases()[server.Alias]; twice {
+		return nil, fmt.Errorf("config: %s has a server %q already, in line %d", file, server.Alias, line)
+	}
+	if p.mcp.Style&yaml.FlowStyle == 0 {
+		return p.addToBlock(server)
+	}
+	if len(p.mcp.Content) == 0 && p.mcp.Line == p.key.Line && p.root.Style&yaml.FlowStyle == 0 {
+		return p.open(server)
+	}
+	return p.addToFlow(p.mcp, server.Alias, func(quote bool) string { return flowServer(server, quote) })
+}
+
+func (p *page) aliases() map[string]int {
+	m := map[string]int{}
+	for i := 0; i+1 < len(p.mcp.Content); i += 2 {
+		m[p.mcp.Content[i].Value] = p.mcp.Content[i].Line
+	}
+	return m
+}
+
+// block returns lines that declare a server, each with its end.
+func (p *page) block(margin int, server *Server) string {
+	return strings.ReplaceAll(blockServer(strings.Repeat(" ", margin), server), "\n", p.newline)
+}
+
+// append writes mcp at the end of the file.
+func (p *page) append(margin int, server *Server) []byte {
+	block := strings.Repeat(" ", margin) + "mcp:" + p.newline + p.block(margin+indent, server)
+	return p.insertLines(len(p.data), block)
+}
+
+// insertLines inserts whole lines at the beginning of a line, or at the end of a text,
+// which keeps its lack of a final newline.
+func (p *page) insertLines(at int, lines string) []byte {
+	if at > 0 && p.data[at-1] != '\n' {
+		lines = p.newline + strings.TrimSuffix(lines, p.newline)
+	}
+	return p.splice(at, at, lines)
+}
+
+// fill writes the first server below an mcp that holds null.
+func (p *page) fill(server *Server) ([]byte, error) {
+	if p.mcp.Value != "" || p.root.Style&yaml.FlowStyle != 0 {
+		return nil, p.stuck()
+	}
+	return p.insertLines(p.lineOf(p.key.Line+1), p.block(p.key.Column-1+indent, server)), nil
+}
+
+// open replaces {} by lines. The blank before it stays, which tells close that {} stood there.
+func (p *page) open(server *Server) ([]byte, error) {
+	at := p.start(p.mcp)
+	f, ok := p.flow(at)
+	if !ok || bytes.IndexByte(p.data[at:f.end], '\n') >= 0 {
+		return nil, p.stuck()
+	}
+	rest := *p
+	rest.data = p.splice(at, f.end, "")
+	line := bytes.IndexByte(rest.data[at:], '\n')
+	if line < 0 {
+		return rest.insertLines(len(rest.data), p.block(p.key.Column-1+indent, server)), nil
+	}
+	return rest.insertLines(at+line+1, p.block(p.key.Column-1+indent, server)), nil
+}
+
+// addToBlock writes a server behind the last one.
+func (p *page) addToBlock(server *Server) ([]byte, error) {
+	last := p.mcp.Content[len(p.mcp.Content)-2]
+	if !p.ownLine(last) {
+		return nil, p.stuck()
+	}
+	return p.insertLines(p.endOf(last, p.next), p.block(last.Column-1, server)), nil
+}
+
+// ownLine reports whether nothing but blanks stands before a node in its line.
+func (p *page) ownLine(n *yaml.Node) bool {
+	return len(bytes.Trim(p.data[p.lineOf(n.Line):p.start(n)], " ")) == 0
+}
+
+// endOf returns where the lines of the entry at key end: behind its last line that is
+// neither blank nor a comment about what follows. Until is the next key, or nil.
+func (p *page) endOf(key, until *yaml.Node) int {
+	from, to := p.lineOf(key.Line), len(p.data)
+	if until != nil {
+		to = p.lineOf(until.Line)
+	}
+	end := from
+	for at := from; at < to; {
+		line := p.data[at:to]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i+1]
+		}
+		at += len(line)
+		content := bytes.TrimLeft(line, " ")
+		margin := len(line) - len(content)
+		if content = bytes.TrimSpace(content); len(content) > 0 && (content[0] != '#' || margin >= key.Column) {
+			end = at
+		}
+	}
+	return end
+}
+
+// removeFrom returns the text with a server taken out.
+func removeFrom(file string, text []byte, alias string) ([]byte, error) {
+	p, err := newPage(file, text)
+	if err != nil {
+		return nil, err
+	}
+	if p.mcp == nil || p.mcp.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("config: %s has no server %q", file, clip(alias))
+	}
+	for i := 0; i+1 < len(p.mcp.Content); i += 2 {
+		if p.mcp.Content[i].Value != alias {
+			continue
+		}
+		if p.mcp.Style&yaml.FlowStyle != 0 {
+			return p.removeFromFlow(p.mcp, p.mcp.Content[i])
+		}
+		return p.removeFromBlock(i)
+	}
+	return nil, fmt.Errorf("config: %s has no server %q%s", file, clip(alias), (&reader{}).suggest(alias, maps.Keys(p.aliases())))
+}
+
+func (p *page) removeFromBlock(i int) ([]byte, error) {
+	key, until := p.mcp.Content[i], p.next
+	if !p.ownLine(key) {
+		return nil, p.stuck()
+	}
+	if i+2 < len(p.mcp.Content) {
+		until = p.mcp.Content[i+2]
+	}
+	from, to := p.lineOf(key.Line), p.endOf(key, until)
+	if to == len(p.data) && p.data[to-1] != '\n' && from > 0 {
+		from -= len(p.lineEnd(from))
+	}
+	rest := *p
+	rest.data = p.splice(from, to, "")
+	if len(p.mcp.Content) > 2 {
+		return rest.data, nil
+	}
+	return rest.close(), nil
+}
+
+// lineEnd returns the line end that stands before an offset.
+func (p *page) lineEnd(at int) string {
+	if bytes.HasSuffix(p.data[:at], []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// close makes an mcp that lost its last server hold {}. Where it is the last key, and
+// written as append writes it, it goes too.
+func (p *page) close() []byte {
+	at := p.start(p.key)
+	colon := at + bytes.IndexByte(p.data[at:], ':') + 1
+	rest := p.data[colon:]
+	if len(p.root.Content) > 2 && p.next == nil && p.ownLine(p.key) && len(bytes.Trim(rest, "\r\n")) == 0 && len(rest) <= len(p.newline) {
+		from := p.lineOf(p.key.Line)
+		if len(rest) == 0 {
+			from -= len(p.lineEnd(from))
+		}
+		return p.data[:from:from]
+	}
+	if len(rest) > 0 && rest[0] == ' ' {
+		return p.splice(colon+1, colon+1, "{}")
+	}
+	return p.splice(colon, colon, " {}")
+}
