@@ -1,5 +1,7 @@
 package mcptest
 
+import "encoding/json"
+
 // Behaviour is one thing that a bad server does.
 type Behaviour string
 
@@ -91,7 +93,7 @@ const (
 	InvalidJSON Behaviour = "invalid-json"
 	// Reply answers with the result JSON, whatever the method.
 	Reply Behaviour = "reply"
-	// Raw sends JSON as it stands, with the id in the place of "$id", as the answer.
+	// Raw sends JSON, or else Text, as the answer, with the id in the place of "$id".
 	Raw Behaviour = "raw"
 )
 
@@ -222,29 +224,29 @@ var behaviours = map[Behaviour]behaviour{
 	AskRoots:       {either, false, func(t *turn) { t.ask("roots/list", "{}") }},
 	AskElicitation: {either, false, func(t *turn) { t.ask("elicitation/create", askElicitation) }},
 
-	WrongID:      {either, false, func(t *turn) { t.setID([]byte("987654321")) }},
-	DuplicateID:  {either, false, func(t *turn) { t.setID(t.peer.lastAnswered()) }},
-	FractionalID: {either, false, func(t *turn) { t.setID([]byte(string(t.msg.ID) + ".7")) }},
-	StringID:     {either, false, func(t *turn) { t.setID([]byte(`"` + string(t.msg.ID) + `"`)) }},
-	NullID:       {either, false, func(t *turn) { t.setID([]byte("null")) }},
+	WrongID:      {either, false, func(t *turn) { t.id = []byte("987654321") }},
+	DuplicateID:  {either, false, func(t *turn) { t.id = t.peer.lastAnswered() }},
+	FractionalID: {either, false, func(t *turn) { t.id = []byte(string(t.msg.ID) + ".7") }},
+	StringID:     {either, false, func(t *turn) { t.id = []byte(`"` + string(t.msg.ID) + `"`) }},
+	NullID:       {either, false, func(t *turn) { t.id = []byte("null") }},
 	OutOfOrder:   {either, true, outOfOrder},
-	Twice:        {either, false, func(t *turn) { t.send(t.reply, false) }},
+	Twice:        {either, false, func(t *turn) { t.send(t.frame(), false) }},
 
 	NullResult:            {either, false, func(t *turn) { t.setResult([]byte("null")) }},
 	UnknownResultType:     {either, false, func(t *turn) { t.setResult([]byte(`{"resultType":"perhaps","content":[]}`)) }},
 	InputRequired:         {either, false, inputRequired},
-	BothResultAndError:    {either, false, func(t *turn) { t.setBody(`"result":{"content":[]},"error":` + t.errorObject()) }},
-	NeitherResultNorError: {either, false, func(t *turn) { t.setBody("") }},
-	ErrorReply:            {either, false, func(t *turn) { t.setBody(`"error":` + t.errorObject()) }},
-	InvalidJSON:           {either, false, func(t *turn) { t.reply = t.reply[:max(0, len(t.reply)-1)] }},
+	BothResultAndError:    {either, false, func(t *turn) { t.setContent(`"result":{"content":[]},"error":` + t.errorObject()) }},
+	NeitherResultNorError: {either, false, func(t *turn) { t.setContent("") }},
+	ErrorReply:            {either, false, func(t *turn) { t.setContent(`"error":` + t.errorObject()) }},
+	InvalidJSON:           {either, false, func(t *turn) { t.exact = t.frame()[:len(t.frame())-1] }},
 	Reply:                 {either, false, func(t *turn) { t.setResult(t.fault.JSON) }},
 	Raw:                   {either, false, raw},
 
-	PageForever:    {either, false, func(t *turn) { t.setCursor(t.peer.nextCursor()) }},
-	RepeatCursor:   {either, false, func(t *turn) { t.setCursor("again") }},
-	EntryTwice:     {either, false, func(t *turn) { t.editList(twice) }},
-	NullList:       {either, false, func(t *turn) { t.setList("null") }},
-	NullEntry:      {either, false, func(t *turn) { t.setList("[null]") }},
+	PageForever:    {either, false, func(t *turn) { t.page().follow(t.peer.nextCursor()) }},
+	RepeatCursor:   {either, false, func(t *turn) { t.page().follow("again") }},
+	EntryTwice:     {either, false, func(t *turn) { t.page().entries = twice(t.page().entries) }},
+	NullList:       {either, false, func(t *turn) { t.page().entries = nil }},
+	NullEntry:      {either, false, func(t *turn) { t.page().entries = []json.RawMessage{json.RawMessage("null")} }},
 	NoList:         {either, false, func(t *turn) { t.setResult([]byte("{}")) }},
 	MalformedEntry: {either, false, malformedEntry},
 	CyclicSchema:   {either, false, func(t *turn) { t.addTool("cyclic", cyclicSchema) }},
@@ -273,7 +275,7 @@ var behaviours = map[Behaviour]behaviour{
 	HugeHeader:      {overHTTP, true, hugeHeader},
 	CompressionBomb: {overHTTP, true, compressionBomb},
 	SlowHeaders:     {overHTTP, true, slowHeaders},
-	StreamLeftOpen:  {overHTTP, true, func(t *turn) { t.send(t.reply, false); <-t.ctx.Done() }},
+	StreamLeftOpen:  {overHTTP, true, func(t *turn) { t.send(t.frame(), false); <-t.ctx.Done() }},
 	SessionGone:     {overHTTP, true, sessionGone},
 	RetryYears:      {overHTTP, true, retryYears},
 }

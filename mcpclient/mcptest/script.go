@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -63,8 +64,8 @@ type Tool struct {
 	Definition json.RawMessage `json:"definition,omitempty"`
 	// Error is a JSON-RPC error object.
 	Error json.RawMessage `json:"error,omitempty"`
-	// Result is a whole result object, sent as it stands; a modern client gets a resultType
-	// in front of it if it has none.
+	// Result is a whole result object, sent without its white space; in the 2026-07-28
+	// revision, resultType and _meta are put in front where it has none.
 	Result  json.RawMessage `json:"result,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Size    int             `json:"size,omitempty"`
@@ -161,9 +162,11 @@ func (s *Script) check(m media) error {
 
 // encode is for what always encodes.
 func encode(v any) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		panic(err)
 	}
-	return data
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
