@@ -32,7 +32,7 @@ const aliasPattern = `^[a-z0-9][a-z0-9_-]{0,63}$`
 
 func text(says, example string) *shape { return &shape{kind: kindText, says: says, example: example} }
 
-func flag() *shape { return &shape{kind: kindFlag, says: "true or false", example: "true"} }
+func truth() *shape { return &shape{kind: kindFlag, says: "true or false", example: "true"} }
 
 func count(most int64, example string) *shape {
 	return &shape{kind: kindCount, says: "a whole number", min: 1, max: most, example: example}
@@ -53,7 +53,16 @@ func set(says string, elem *shape) *shape {
 	return &shape{kind: kindList, says: says, elem: elem, unique: true}
 }
 
-func object(says string, fields ...field) *shape {
+// object is a mapping with these keys.
+func object(fields ...field) *shape {
+	var keys []string
+	for _, f := range fields {
+		keys = append(keys, f.name)
+	}
+	says := "a mapping with the key " + keys[0]
+	if last := len(keys) - 1; last > 0 {
+		says = "a mapping with the keys " + strings.Join(keys[:last], ", ") + " and " + keys[last]
+	}
 	return &shape{kind: kindObject, says: says, fields: fields}
 }
 
@@ -81,7 +90,7 @@ func jsonSchema() *shape {
 }
 
 // file describes the whole file. Nothing changes it.
-var file = object("the keys of a configuration are mcp, operations, callers and serve",
+var file = object(
 	field{name: "mcp", doc: "The MCP servers that this service may reach, by alias.",
 		shape: table("a mapping from aliases to servers", "ALIAS", names.CheckAlias, aliasPattern, server())},
 	field{name: "operations", doc: "The operations that this service offers without a line of Go, and those whose handler is written in Go.",
@@ -89,13 +98,13 @@ var file = object("the keys of a configuration are mcp, operations, callers and 
 	field{name: "callers", doc: "Who may call over JSON-RPC, and with what authority. Peers on stdio and on a unix socket act as the caller named local, callers without a token as the one named anonymous; where such a caller is not declared, it has no authority.",
 		shape: table("a mapping from names to callers", "CALLER", names.CheckAlias, aliasPattern, caller())},
 	field{name: "serve", doc: "Where operations are served.",
-		shape: object("where operations are served: listen",
+		shape: object(
 			field{name: "listen", doc: "The places to serve at. Without one, cupule serve speaks on stdio.",
 				shape: list("a list of addresses", listener())})},
 )
 
 func server() *shape {
-	shape := object("a server: stdio or http, and what is allowed",
+	shape := object(
 		field{name: "stdio", shape: stdio(), doc: "A server that is started as a child process. Exactly one of stdio and http is needed."},
 		field{name: "http", shape: overHTTP(), doc: "A server that is reached over Streamable HTTP."},
 		field{name: "allowed", doc: "The tools that may be called, spelled as the server spells them. Nothing else exists for this service. {} allows none.",
@@ -117,7 +126,7 @@ func server() *shape {
 }
 
 func stdio() *shape {
-	return object("a child process: command, args, dir, env",
+	return object(
 		field{name: "command", required: true, shape: text("the program to start", "research-tools"),
 			doc: "The program. With a slash it is a path, relative to this file; without one it is looked up on PATH at first use. No shell is involved."},
 		field{name: "args", doc: "Its arguments, passed as they are. Nothing is expanded, and no secret may stand here.",
@@ -135,7 +144,7 @@ func argument() *shape {
 }
 
 func overHTTP() *shape {
-	return object("a server over HTTP: url, bearer_token_env, headers_env, ca_file, proxy_env",
+	return object(
 		field{name: "url", required: true, doc: "The server's address: https://, or http:// on loopback. No user, password, fragment or secret may stand in it.",
 			shape: &shape{kind: kindText, says: "an https:// URL", hidden: true, check: checkURL, pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]+([/?][^#]*)?$`, example: "https://mcp.example.org/mcp"}},
 		field{name: "bearer_token_env", doc: "The variable that holds the bearer token.", otherwise: "no token is sent", shape: variableName("LIBRARY_TOKEN")},
@@ -149,8 +158,8 @@ func overHTTP() *shape {
 }
 
 func session() *shape {
-	shape := object("shared: true, or warm and idle",
-		field{name: "shared", doc: "Use one long-lived session for all calls. Not together with warm.", otherwise: "false", shape: flag()},
+	shape := object(
+		field{name: "shared", doc: "Use one long-lived session for all calls. Not together with warm.", otherwise: "false", shape: truth()},
 		field{name: "warm", doc: "How many started sessions to keep ready, each for one operation; stdio only.", otherwise: "none", shape: count(MaxWarm, "2")},
 		field{name: "idle", doc: "After how long a warm session is replaced; only together with warm.", otherwise: "chosen by the client", shape: seconds(MaxIdle)},
 	)
@@ -159,7 +168,7 @@ func session() *shape {
 }
 
 func rules(says, key string, check func(string) error) *shape {
-	return table(says, key, check, "", object("effects, timeout, max_output",
+	return table(says, key, check, "", object(
 		field{name: "effects", required: true, doc: "What a call may do. [] says: none of these.", shape: anyEffects()},
 		field{name: "timeout", doc: "How long a call may take, from the decision to the result.", otherwise: "30", shape: seconds(MaxTimeout)},
 		field{name: "max_output", doc: "The largest result. A larger one is refused, never cut.", otherwise: "256KB", shape: size()},
@@ -169,7 +178,7 @@ func rules(says, key string, check func(string) error) *shape {
 func anyEffects() *shape { return effectList(slices.Collect(effects.All())...) }
 
 func operation() *shape {
-	shape := object("description, tool, effects, timeout, max_output, params, result",
+	shape := object(
 		field{name: "description", doc: "What the operation does, in a sentence.", otherwise: "none",
 			shape: &shape{kind: kindText, says: "a description", multiline: true, example: "Resolve an identifier"}},
 		field{name: "tool", doc: "The tool that calls are passed to, as SERVER/TOOL. It must stand under allowed of that server. Without it, a Go handler is due.",
@@ -187,11 +196,11 @@ func operation() *shape {
 func caller() *shape {
 	pattern := &shape{kind: kindText, says: "an operation, or a prefix and *", check: checkOperationPattern, example: "identifier.*",
 		pattern: `^([A-Za-z][A-Za-z0-9_.-]*\*?|\*)$`}
-	return object("token_env, authorize, offline, operations, timeout, max_output",
+	return object(
 		field{name: "token_env", doc: "The variable that holds the caller's token.", otherwise: "it can't authenticate", shape: variableName("DASHBOARD_TOKEN")},
 		field{name: "authorize", doc: "The effects that the caller is authorized for, of those that need it.",
 			otherwise: "none", shape: effectList(effects.Mutation, effects.Inference)},
-		field{name: "offline", doc: "Deny the caller everything that reads from the network.", otherwise: "false", shape: flag()},
+		field{name: "offline", doc: "Deny the caller everything that reads from the network.", otherwise: "false", shape: truth()},
 		field{name: "operations", doc: "The operations that it may call; a * at the end matches every name that begins so. [] allows none.",
 			otherwise: "all", shape: set("a list of operations", pattern)},
 		field{name: "timeout", doc: "Bounds each of its calls.", otherwise: "no bound of its own", shape: seconds(MaxTimeout)},
@@ -202,20 +211,21 @@ func caller() *shape {
 func listener() *shape {
 	address := text("an address: http://HOST:PORT/rpc, https://HOST:PORT/rpc, tcp://HOST:PORT, unix:PATH or stdio", "unix:./app.sock")
 	address.pattern = `^(https?://|tcp://|unix:|stdio$)`
-	tls := object("certificate and key",
+	tls := object(
 		field{name: "certificate", required: true, shape: text("a PEM file", "cert.pem"), doc: "The certificate chain, a PEM file relative to this file."},
 		field{name: "key", required: true, shape: text("a PEM file", "key.pem"), doc: "Its private key, a PEM file relative to this file."})
-	shape := object("an address, or a mapping with the key address",
+	shape := object(
 		field{name: "address", required: true, shape: address, doc: "http://HOST:PORT/rpc, https://HOST:PORT/rpc, tcp://HOST:PORT, unix:PATH (relative to this file) or stdio. TCP and HTTP need a caller with a token, and off loopback TLS."},
 		field{name: "tls", shape: tls, doc: "Certificate and key, for https:// and tcp://.", otherwise: "no TLS"},
-		field{name: "anonymous", shape: flag(), doc: "Let callers in without a token, as the caller named anonymous.", otherwise: "false"},
-		field{name: "behind_proxy", shape: flag(), doc: "Say that a proxy in front does TLS.", otherwise: "false"},
+		field{name: "anonymous", shape: truth(), doc: "Let callers in without a token, as the caller named anonymous.", otherwise: "false"},
+		field{name: "behind_proxy", shape: truth(), doc: "Say that a proxy in front does TLS.", otherwise: "false"},
 		field{name: "hosts", doc: "Further values of the Host header to accept; http and https only.", otherwise: "the address's own",
 			shape: set("a list of hosts", &shape{kind: kindText, says: "HOST or HOST:PORT", check: checkHost, example: "app.example.org"})},
 		field{name: "origins", doc: "Values of the Origin header to accept; http and https only.", otherwise: "none",
 			shape: set("a list of origins", &shape{kind: kindText, says: "an origin such as https://app.example.org", check: checkOrigin, example: "https://app.example.org"})},
 	)
 	shape.plain = address
+	shape.says = "an address, or a mapping with the key address"
 	return shape
 }
 
@@ -267,5 +277,8 @@ func checkOperationPattern(text string) error {
 		return names.CheckOperation(text)
 	}
 	// Whatever follows the prefix makes it a name; x stands for it.
-	return names.CheckOperation(strings.TrimSuffix(text, "*") + "x")
+	if err := names.CheckOperation(strings.TrimSuffix(text, "*") + "x"); err != nil {
+		return fmt.Errorf("%q matches nothing that an operation may be called: write the beginning of a name and *, as in identifier.*", clip(text))
+	}
+	return nil
 }

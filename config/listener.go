@@ -92,8 +92,7 @@ func (b *builder) socket(l *Listener, address *value) {
 	socket.text = l.Host
 	l.Host = b.path(&socket)
 	if len(l.Host) > maxSocket {
-		b.report(address.at, address.path, "the socket's absolute path has %d bytes, and %d are the most that the system takes: choose a shorter one",
-			len(l.Host), maxSocket)
+		b.report(address.at, address.path, "the socket's absolute path has more than the %d bytes that the system takes: choose a shorter one", maxSocket)
 	}
 }
 

@@ -42,7 +42,7 @@ func ParseSize(text string) (int64, error) {
 
 // sizeText writes a number of bytes the way the file would.
 func sizeText(n int64) string {
-	for _, unit := range []string{"GiB", "GB", "MiB", "MB", "KiB", "KB"} {
+	for _, unit := range []string{"GB", "MB", "KB", "GiB", "MiB", "KiB"} {
 		if size, err := humanize.ParseBytes("1" + unit); err == nil && n >= int64(size) && n%int64(size) == 0 {
 			return fmt.Sprintf("%d%s", n/int64(size), unit)
 		}

@@ -157,7 +157,7 @@ func (r *reader) wrong(n *yaml.Node, s *shape, path string) bool {
 	if isNull(n) {
 		r.report(r.at(n), path, "null says nothing: write %s", s.says)
 	} else {
-		r.report(r.at(n), path, "must be %s, not %s", s.says, describe(n))
+		r.report(r.at(n), path, "must be %s, not %s", s.says, describe(n)+quotesHint(n, s))
 	}
 	return false
 }
@@ -175,11 +175,19 @@ func describe(n *yaml.Node) string {
 	case n.Tag == "!!null":
 		return "null"
 	case n.Tag == "!!bool":
-		return "true or false (text needs quotes)"
+		return "true or false"
 	case n.Tag == "!!int", n.Tag == "!!float":
-		return "a number (text needs quotes)"
+		return "a number"
 	}
 	return "text"
+}
+
+// quotesHint tells how to write text that YAML takes for something else.
+func quotesHint(n *yaml.Node, s *shape) string {
+	if s.kind == kindText && n.Kind == yaml.ScalarNode {
+		return ": put it in quotes"
+	}
+	return ""
 }
 
 // pairs calls visit for each key that is text and stands once.
@@ -238,7 +246,7 @@ func (r *reader) object(n *yaml.Node, s *shape, v *value) bool {
 func (r *reader) unknown(k *yaml.Node, s *shape, path string) {
 	guess := r.suggest(k.Value, s.names)
 	if guess == "" {
-		guess = ": " + s.says
+		guess = ": this is " + s.says
 	}
 	if literal(k.Value) {
 		r.report(r.at(k), path, "this key looks like a secret, and is unknown%s", guess)
