@@ -10,7 +10,13 @@ const few = 16
 
 // DuplicateKey finds the first key in a valid text that stands in its object already, at
 // any depth, compared after unescaping. The pointer is a JSON pointer to it.
-func DuplicateKey(data []byte) (pointer string, found bool) {
+func DuplicateKey(data []byte) (pointer string, found bool) { return duplicate(data, MaxDepth) }
+
+// DuplicateMember is DuplicateKey for the keys of the outermost object alone.
+func DuplicateMember(data []byte) (pointer string, found bool) { return duplicate(data, 1) }
+
+// duplicate looks at the keys of objects that are nested at most depth deep.
+func duplicate(data []byte, depth int) (pointer string, found bool) {
 	var someKeys [2 * few]span
 	var someObjects [few]object
 	w := walker{data: data, keys: someKeys[:0], open: someObjects[:0]}
@@ -28,7 +34,7 @@ func DuplicateKey(data []byte) (pointer string, found bool) {
 			w.due = len(w.open) > 0 && w.open[len(w.open)-1].first >= 0
 		case '"':
 			end, escaped, _ := Quoted(data, i)
-			if w.due {
+			if w.due && len(w.open) <= depth {
 				var k span
 				w, k = w.span(i+1, end-1, escaped)
 				if w, found = w.add(k); found {

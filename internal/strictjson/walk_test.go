@@ -45,6 +45,15 @@ func TestDuplicateKey(t *testing.T) {
 	}
 }
 
+func TestDuplicateMember(t *testing.T) {
+	if at, found := DuplicateMember([]byte(`{"a":{"x":1,"x":2},"b":[{"y":1,"y":1}]}`)); found {
+		t.Errorf("found %s", at)
+	}
+	if at, found := DuplicateMember([]byte(`{"a":{"x":1},"b":[],"\u0061":3}`)); !found || at != "/a" {
+		t.Errorf("%q %v, want /a", at, found)
+	}
+}
+
 // Objects around the size where comparing gives way to a table, and far above it.
 func TestDuplicateKeyInLargeObjects(t *testing.T) {
 	for _, n := range []int{few - 1, few, few + 1, 2 * few, 3 * few, 100, 1000, 100_000} {

@@ -1,0 +1,87 @@
+package jsonrpcserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/registry"
+)
+
+// Methods of the protocol's own, beside the operations.
+const (
+	methodDiscover     = "rpc.discover"
+	methodAuthenticate = "rpc.authenticate"
+	methodCancel       = "$/cancelRequest"
+	methodProgress     = "$/progress"
+)
+
+// call is one request or notification that was judged well-formed.
+type call struct {
+	method  string
+	id      []byte // nil in a notification
+	params  json.RawMessage
+	token   []byte // of progress; nil when none is wanted
+	backend *backend
+	inv     effects.Invocation
+	peer    string
+}
+
+// newCall copies out of the read buffer what outlives it.
+func newCall(e *envelope, b *backend) call {
+	params, token := e.params, e.token
+	if rest, inner := takeMeta(params); inner != nil {
+		params = rest
+		if token == nil {
+			token = inner
+		}
+	}
+	block := make([]byte, 0, len(e.id)+len(params)+len(token))
+	c := call{method: b.method(e.method), backend: b}
+	block, c.id = keep(block, e.id)
+	block, c.token = keep(block, token)
+	_, c.params = keep(block, params)
+	return c
+}
+
+// keep copies part to the end of block, and returns nil for nil.
+func keep(block, part []byte) (longer, kept []byte) {
+	if part == nil {
+		return block, nil
+	}
+	n := len(block)
+	block = append(block, part...)
+	return block, block[n:len(block):len(block)]
+}
+
+// invoke runs a call to its end.
+func (s *Server) invoke(ctx context.Context, c *call, progress func(registry.Progress)) (result json.RawMessage, failure *registry.Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.opts.Logger.Error("a call panicked outside its handler", "operation", c.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			result, failure = nil, &registry.Error{Kind: registry.KindInternal, Operation: c.method, Message: "the service failed"}
+		}
+	}()
+	if c.method == methodDiscover {
+		return s.discover(c)
+	}
+	result, err := c.backend.Registry.Invoke(ctx, registry.Request{
+		Operation: c.method, Params: c.params, Invocation: c.inv, Progress: progress, Peer: c.peer,
+	})
+	if err == nil {
+		return result, nil
+	}
+	failure, ok := errors.AsType[*registry.Error](err)
+	if !ok {
+		failure = &registry.Error{Kind: registry.KindInternal, Operation: c.method, Message: "the operation failed inside the service", Err: err}
+	}
+	if failure.Kind == registry.KindCancelled && s.stopping() {
+		failure = shuttingDown(c.method, failure.Ran)
+	}
+	s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "call failed", slog.String("operation", c.method), slog.String("error", failure.Error()))
+	return nil, failure
+}

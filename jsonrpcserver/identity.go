@@ -1,0 +1,100 @@
+package jsonrpcserver
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/internal/strictjson"
+	"github.com/cupule/cupule/registry"
+)
+
+// identity is who speaks on a connection. It is used by the connection's reader alone.
+type identity struct {
+	name     string // of the caller; "" is nobody
+	token    [sha256.Size]byte
+	byToken  bool // it gave a token
+	origin   string
+	served   bool // a request has been judged in its name
+	failures int  // wrong tokens so far
+
+	known      *backend // for which invocation was made
+	invocation effects.Invocation
+	valid      bool
+}
+
+// on returns the invocation for calls on this backend; ok is false where the speaker is nobody there.
+func (who *identity) on(b *backend) (inv effects.Invocation, ok bool) {
+	if who.known != b {
+		who.known = b
+		who.invocation, who.valid = who.resolve(b)
+	}
+	return who.invocation, who.valid
+}
+
+func (who *identity) resolve(b *backend) (effects.Invocation, bool) {
+	if who.name == "" {
+		return effects.Invocation{}, false
+	}
+	caller := b.caller(who.name)
+	if who.byToken {
+		if caller == nil {
+			return effects.Invocation{}, false
+		}
+		if sum, ok := caller.digest(); !ok || sum != who.token {
+			return effects.Invocation{}, false
+		}
+	}
+	return invocationOf(caller, who.name, who.origin), true
+}
+
+// invocationOf returns what a caller may do; nil is one without authority.
+func invocationOf(c *Caller, name, origin string) effects.Invocation {
+	var a effects.Authority
+	if c != nil {
+		a = c.Authority
+	}
+	a.Principal, a.Origin = name, origin
+	return effects.NewInvocation(a)
+}
+
+// authenticate judges rpc.authenticate. It must come before any request that is served;
+// after a wrong token it may be tried again, a few times.
+func (who *identity) authenticate(b *backend, params json.RawMessage) (result json.RawMessage, err *registry.Error) {
+	if who.byToken || who.served {
+		return nil, invalidRequest("rpc.authenticate must be the first request of a connection")
+	}
+	token, err := tokenOf(params)
+	if err != nil {
+		return nil, err
+	}
+	caller := b.authenticate(token)
+	if caller == nil {
+		who.failures++
+		return nil, unauthenticated("the token is no caller's")
+	}
+	who.name, who.byToken, who.token, who.known = caller.Name, true, sha256.Sum256([]byte(token)), nil
+	return append(appendString([]byte(`{"caller":`), caller.Name), '}'), nil
+}
+
+// tokenOf returns the only member of {"token": "..."}.
+func tokenOf(params json.RawMessage) (string, *registry.Error) {
+	wrong := &registry.Error{
+		Kind: registry.KindInvalidParams, Operation: methodAuthenticate, Message: `invalid parameters: write {"token": "..."}`,
+		Problems: []registry.ParamProblem{{Path: "/token", Message: "a string, and nothing beside it"}},
+	}
+	var token []byte
+	n := 0
+	for m := range strictjson.Members(params) {
+		n++
+		text, ok := stringValue(m.Value)
+		if string(m.Key) != "token" || !ok || n > 1 {
+			return "", wrong
+		}
+		token = text
+	}
+	if n == 0 {
+		return "", wrong
+	}
+	return string(token), nil
+}

@@ -1,0 +1,154 @@
+package jsonrpcserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"sync"
+
+	"github.com/cupule/cupule/internal/frame"
+	"github.com/cupule/cupule/internal/strictjson"
+	"github.com/cupule/cupule/registry"
+)
+
+// outbox holds what waits to be written to one peer, in order. Small messages gather in
+// one piece, which is one write; large results are pieces of their own and not copied.
+// The stream's mutex guards it.
+type outbox struct {
+	framing  frame.Framing
+	queue    []piece
+	buffers  *sync.Pool // of *[]byte, the server's
+	unasked  int        // bytes of messages that hold no slot
+	progress int        // bytes of progress among them
+}
+
+// piece is bytes to write, and what is freed just before that.
+type piece struct {
+	data     []byte
+	own      *[]byte // where data came from; more may be appended then
+	slots    int
+	bytes    int // of requests
+	unasked  int
+	progress int
+}
+
+// tail returns the piece that small messages are appended to.
+func (o *outbox) tail() *piece {
+	if n := len(o.queue); n > 0 && o.queue[n-1].own != nil && len(o.queue[n-1].data) < writePiece/4 {
+		return &o.queue[n-1]
+	}
+	own := o.buffers.Get().(*[]byte)
+	o.queue = append(o.queue, piece{own: own, data: (*own)[:0]})
+	return &o.queue[len(o.queue)-1]
+}
+
+// result appends a reply with a result. A slot and the bytes of its request are freed
+// when its last piece is taken.
+func (o *outbox) result(id []byte, result json.RawMessage, requestBytes int) {
+	if o.framing != frame.ContentLength && bytes.IndexByte(result, '\n') >= 0 {
+		result = strictjson.AppendCompact(make([]byte, 0, len(result)), result)
+	}
+	t := o.tail()
+	t.data = o.header(t.data, len(replyStart)+max(len(id), 0)+len(replyResult)+len(result)+len(replyEnd))
+	t.data = append(append(append(t.data, replyStart...), id...), replyResult...)
+	if len(result) < largePiece {
+		t.data = append(t.data, result...)
+	} else {
+		o.queue = append(o.queue, piece{data: result})
+		t = o.tail()
+	}
+	t.data = o.trailer(append(t.data, replyEnd...))
+	t.slots++
+	t.bytes += requestBytes
+}
+
+// message appends any other message. Where it answers no call that holds a slot,
+// slots is zero and its bytes are counted until they are taken.
+func (o *outbox) message(text []byte, slots, requestBytes int) {
+	t := o.tail()
+	before := len(t.data)
+	t.data = o.header(t.data, len(text))
+	t.data = o.trailer(append(t.data, text...))
+	t.slots += slots
+	t.bytes += requestBytes
+	if slots == 0 {
+		t.unasked += len(t.data) - before
+		o.unasked += len(t.data) - before
+	}
+}
+
+// parts appends a message that comes in parts.
+func (o *outbox) parts(parts [][]byte, size, slots, requestBytes int) {
+	t := o.tail()
+	t.data = o.header(t.data, size)
+	for _, part := range parts {
+		if len(part) < largePiece {
+			t = o.tail()
+			t.data = append(t.data, part...)
+		} else {
+			o.queue = append(o.queue, piece{data: part})
+		}
+	}
+	t = o.tail()
+	t.data = o.trailer(t.data)
+	t.slots += slots
+	t.bytes += requestBytes
+}
+
+// report appends a progress notification, or returns false where too many wait already.
+func (o *outbox) report(text []byte) bool {
+	if o.progress+len(text) > maxProgress {
+		return false
+	}
+	o.message(text, 0, 0)
+	o.queue[len(o.queue)-1].progress += len(text)
+	o.progress += len(text)
+	return true
+}
+
+func (o *outbox) header(dst []byte, n int) []byte {
+	if o.framing != frame.ContentLength {
+		return dst
+	}
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, int64(n), 10)
+	return append(dst, "\r\n\r\n"...)
+}
+
+func (o *outbox) trailer(dst []byte) []byte {
+	if o.framing != frame.ContentLength {
+		return append(dst, '\n')
+	}
+	return dst
+}
+
+// take removes the first piece.
+func (o *outbox) take() piece {
+	p := o.queue[0]
+	n := copy(o.queue, o.queue[1:])
+	o.queue[n] = piece{}
+	o.queue = o.queue[:n]
+	if n == 0 && cap(o.queue) > 64 {
+		o.queue = nil
+	}
+	o.unasked -= p.unasked
+	o.progress -= p.progress
+	return p
+}
+
+// giveBack lets others use a written piece's memory.
+func (o *outbox) giveBack(p piece) {
+	if p.own != nil && cap(p.data) <= writePiece/2 {
+		*p.own = p.data
+		o.buffers.Put(p.own)
+	}
+}
+
+func progressMessage(token []byte, p registry.Progress) []byte {
+	value, err := json.Marshal(p)
+	if err != nil || len(value) > maxProgress/4 {
+		return nil
+	}
+	dst := append([]byte(`{"jsonrpc":"2.0","method":"`+methodProgress+`","params":{"token":`), token...)
+	return append(append(append(dst, `,"value":`...), value...), "}}"...)
+}

@@ -1,0 +1,258 @@
+package jsonrpcserver
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/internal/frame"
+	"github.com/cupule/cupule/internal/strictjson"
+	"github.com/cupule/cupule/registry"
+)
+
+// readAll reads and judges messages until the peer ends its requests. Lost says that it
+// may still be sending; an error says that it is gone.
+func (st *stream) readAll() (lost bool, err error) {
+	for {
+		st.waitForRoom()
+		data, err := st.frames.Next(st.server.opts.MaxMessage)
+		var broken *frame.BrokenError
+		switch {
+		case err == nil:
+			if !st.take(data) {
+				return true, nil
+			}
+		case errors.Is(err, frame.ErrTooLong):
+			st.began = time.Time{}
+			st.refuse(nil, tooLong(st.server.opts.MaxMessage))
+		case errors.As(err, &broken):
+			st.refuse(nil, parseError(err))
+			return true, nil
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			st.takeRest(data)
+			return false, nil
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return false, err
+		case !st.mayWait():
+			return true, nil
+		}
+	}
+}
+
+// take judges one message; false says that the connection must end.
+func (st *stream) take(data []byte) bool {
+	if st.lines++; st.lines == 1 {
+		st.mu.Lock()
+		st.out.framing = st.frames.Framing()
+		st.mu.Unlock()
+		if st.frames.Framing() == frame.Newline && isHTTP(data) {
+			st.refuse(nil, invalidRequest("this is no HTTP server"))
+			return false
+		}
+	}
+	st.began = time.Time{}
+	st.judge(data)
+	return st.who.failures < maxAttempts
+}
+
+// takeRest judges what stands behind the last line end, or refuses half a message.
+func (st *stream) takeRest(data []byte) {
+	if data == nil {
+		st.refuse(nil, parseError(errors.New("the message ends early")))
+		return
+	}
+	st.take(data)
+}
+
+// isHTTP reports whether the first line is that of an HTTP request. A browser can be made
+// to send one to any port, with lines of its sender's choice behind it.
+func isHTTP(line []byte) bool {
+	return len(line) > 0 && 'A' <= line[0] && line[0] <= 'Z' && bytes.Contains(line, []byte(" HTTP/"))
+}
+
+// waitForRoom waits while the peer leaves too many refusals unread.
+func (st *stream) waitForRoom() {
+	st.mu.Lock()
+	for st.out.unasked > maxUnasked && !st.dead {
+		st.room.Wait()
+	}
+	st.mu.Unlock()
+}
+
+// read reads from the connection, with the deadline that is due.
+func (st *stream) read(p []byte) (int, error) {
+	if st.timed {
+		st.arm(time.Now())
+	}
+	return st.conn.Read(p)
+}
+
+// arm sets the read deadline: while a message is being read, that of the message; else
+// that of an idle connection, which is moved only now and then.
+func (st *stream) arm(now time.Time) {
+	opts := &st.server.opts
+	idle := opts.IdleTimeout
+	switch {
+	case st.who.name == "":
+		st.setDeadline(now, st.opened.Add(opts.GreetTimeout))
+	case st.frames.Partial():
+		if st.began.IsZero() {
+			st.began = now
+			st.setDeadline(now, now.Add(opts.MessageTimeout))
+		}
+	case !st.began.IsZero(), now.Sub(st.armed) > idle/8:
+		st.began = time.Time{}
+		st.setDeadline(now, now.Add(idle))
+	}
+}
+
+func (st *stream) setDeadline(now, deadline time.Time) {
+	st.armed = now
+	_ = st.conn.SetReadDeadline(deadline)
+}
+
+// mayWait says whether to go on after the read deadline: an idle connection may, while a
+// call runs.
+func (st *stream) mayWait() bool {
+	if !st.began.IsZero() || st.who.name == "" {
+		st.refuse(nil, &registry.Error{Kind: registry.KindTimeout, Message: "the message, or the token, took too long", Ran: registry.NotSent})
+		return false
+	}
+	st.mu.Lock()
+	busy := st.slots > 0 && !st.dead
+	st.mu.Unlock()
+	st.armed = time.Time{}
+	return busy
+}
+
+// judge takes one text apart and starts what it asks for.
+func (st *stream) judge(data []byte) {
+	t, err := scanText(data, st.server.opts.MaxBatch)
+	if err != nil {
+		st.refuse(nil, err)
+		return
+	}
+	b := st.server.acquire()
+	defer b.leave()
+	if !t.batch {
+		st.handle(&t.one, b, len(data), nil, 0)
+		return
+	}
+	st.judgeBatch(&t, b)
+}
+
+func (st *stream) judgeBatch(t *text, b *backend) {
+	gathered := newBatch(len(t.many), st.server.opts.MaxBatchOutput, st.frames.Framing() != frame.ContentLength)
+	for i := range t.many {
+		st.handle(&t.many[i], b, t.sizes[i], gathered, i)
+	}
+	if !gathered.settle() {
+		return
+	}
+	st.mu.Lock()
+	st.sendBatch(gathered)
+	if st.becomeWriter() {
+		go st.write()
+	}
+	st.settle()
+	st.mu.Unlock()
+}
+
+// handle judges one message and starts the call that it is.
+func (st *stream) handle(e *envelope, b *backend, size int, gathered *batch, index int) {
+	reply := func(result []byte, err *registry.Error) {
+		if err == nil {
+			st.answer(gathered, index, appendResult(nil, e.id, result))
+		} else {
+			st.answer(gathered, index, appendError(nil, e.id, err))
+		}
+	}
+	switch {
+	case e.isResponse():
+	case e.fault != "":
+		reply(nil, invalidRequest(e.fault))
+	case string(e.method) == methodAuthenticate:
+		if result, err := st.authenticate(e, b, gathered); e.id != nil {
+			reply(result, err)
+		}
+	default:
+		inv, ok := st.who.on(b)
+		err := unauthenticated(`authenticate first: rpc.authenticate {"token": "..."}`)
+		if ok {
+			err = st.launch(e, b, inv, size, gathered, index)
+		}
+		if err != nil && e.id != nil {
+			reply(nil, err)
+		} else if err != nil {
+			st.server.stats.droppedNotifications.Add(1)
+		}
+	}
+}
+
+// answer sends a reply that needs no slot, or puts it into its batch.
+func (st *stream) answer(gathered *batch, index int, text []byte) {
+	if gathered != nil {
+		gathered.replies[index] = text
+		return
+	}
+	st.send(text)
+}
+
+// authenticate judges rpc.authenticate. As a notification or inside a batch it does nothing.
+func (st *stream) authenticate(e *envelope, b *backend, gathered *batch) ([]byte, *registry.Error) {
+	if e.id == nil || gathered != nil {
+		return nil, invalidRequest("rpc.authenticate is a request of its own")
+	}
+	result, err := st.who.authenticate(b, e.params)
+	if err != nil {
+		st.server.opts.Logger.Warn("authentication failed", "origin", st.who.origin, "peer", st.peer, "reason", err.Message)
+		return nil, err
+	}
+	st.server.opts.Logger.Info("authenticated", "origin", st.who.origin, "peer", st.peer, "caller", st.who.name)
+	st.armed = time.Time{}
+	return result, nil
+}
+
+// launch starts a call, or returns why it can't.
+func (st *stream) launch(e *envelope, b *backend, inv effects.Invocation, size int, gathered *batch, index int) *registry.Error {
+	st.who.served = true
+	if string(e.method) == methodCancel {
+		st.cancelRequest(e.params)
+		if e.id != nil {
+			st.answer(gathered, index, appendResult(nil, e.id, []byte("null")))
+		}
+		return nil
+	}
+	if e.id == nil && len(e.method) > 1 && e.method[0] == '$' && e.method[1] == '/' {
+		return nil
+	}
+	f := &flight{call: newCall(e, b), stream: st, size: size}
+	f.lifetime.base, f.inv, f.peer = st.ctx, inv, st.peer
+	if f.id != nil {
+		f.batch, f.index = gathered, index
+	}
+	if err := st.admit(f); err != nil {
+		return err
+	}
+	if f.batch != nil {
+		f.batch.expect(size)
+	}
+	b.enter()
+	go f.run()
+	return nil
+}
+
+// cancelRequest cancels the calls of this connection that have the id in params.
+func (st *stream) cancelRequest(params []byte) {
+	for m := range strictjson.Members(params) {
+		if string(m.Key) == "id" && isID(m.Value) {
+			st.cancel(func(f *flight) bool { return f.id != nil && bytes.Equal(f.id, m.Value) })
+			return
+		}
+	}
+}

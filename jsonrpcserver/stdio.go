@@ -1,0 +1,57 @@
+package jsonrpcserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// stdio is a pipe of two ends that belong to someone else.
+type stdio struct {
+	in  io.Reader
+	out io.Writer
+}
+
+func (p stdio) Read(b []byte) (int, error)  { return p.in.Read(b) }
+func (p stdio) Write(b []byte) (int, error) { return p.out.Write(b) }
+
+// Close wakes a reader where that is possible. The ends stay open.
+func (p stdio) Close() error { return p.SetReadDeadline(time.Unix(1, 0)) }
+
+func (p stdio) SetReadDeadline(t time.Time) error {
+	if in, ok := p.in.(interface{ SetReadDeadline(time.Time) error }); ok {
+		return in.SetReadDeadline(t)
+	}
+	return os.ErrNoDeadline
+}
+
+func (p stdio) SetWriteDeadline(t time.Time) error {
+	if out, ok := p.out.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		return out.SetWriteDeadline(t)
+	}
+	return os.ErrNoDeadline
+}
+
+// ServeStdio serves the parent process, as the caller named LocalCaller, until in ends and
+// everything is answered, or until ctx ends, as ServeConn does. Nothing else may write
+// to out. A read that can't be interrupted, as on most terminals and pipes of a parent,
+// is left behind when ctx ends: the process is about to exit then.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	if !s.enter() {
+		return ErrClosed
+	}
+	defer s.live.Done()
+	s.conns.Add(1)
+	defer s.conns.Add(-1)
+	st := s.newStream(ctx, stdio{in, out}, identity{name: LocalCaller, origin: "stdio"}, "parent", false)
+	s.serveStream(ctx, st, func() {
+		go st.run()
+		<-st.closed
+	})
+	return nil
+}
+
+// isNoDeadline reports that a pipe knows no deadlines.
+func isNoDeadline(err error) bool { return errors.Is(err, os.ErrNoDeadline) }

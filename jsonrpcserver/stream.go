@@ -1,0 +1,213 @@
+package jsonrpcserver
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/cupule/cupule/internal/frame"
+	"github.com/cupule/cupule/registry"
+)
+
+// pipe is what a stream runs on: a net.Conn, or the two ends of stdio.
+type pipe interface {
+	io.ReadWriteCloser
+	SetReadDeadline(time.Time) error
+	SetWriteDeadline(time.Time) error
+}
+
+// stream is one connection that carries messages in either framing.
+//
+// Its reader takes requests apart, judges them and starts a goroutine for each call that
+// finds a slot. What is to be sent goes into the outbox. Whoever puts something into an
+// outbox that nobody writes from becomes its writer until it is empty; the reader starts
+// a writer instead, so that it never waits for a peer that doesn't read.
+type stream struct {
+	server *Server
+	conn   pipe
+	ctx    context.Context // for its values
+	peer   string
+	timed  bool // idle and message deadlines apply
+
+	// Used by the reader alone.
+	who    identity
+	frames *frame.Messages
+	armed  time.Time // when the read deadline was set last
+	began  time.Time // when the message that is being read was first seen; zero for none
+	opened time.Time
+	lines  int // that were read
+
+	written time.Time // when the write deadline was set last; used by the writer alone
+
+	mu      sync.Mutex // guards what follows
+	out     outbox
+	running *flight // the first of a list
+	slots   int     // calls whose replies the writer hasn't taken
+	bytes   int     // of their requests
+	ended   bool    // the reader is done
+	drain   bool    // no new calls
+	writes  bool    // someone is the writer
+	dead    bool    // closed
+	linger  bool    // the peer may still be sending
+	room    sync.Cond
+	closed  chan struct{}
+}
+
+func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer string, timed bool) *stream {
+	st := &stream{
+		server: s, conn: conn, ctx: ctx, who: who, peer: peer, timed: timed, opened: time.Now(),
+		closed: make(chan struct{}), out: outbox{buffers: &s.buffers},
+	}
+	st.room.L = &st.mu
+	st.frames = frame.NewMessages(readerFunc(st.read))
+	return st
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// run reads until the peer ends its requests, waits until everything is answered, and closes.
+func (st *stream) run() {
+	lost, err := st.readAll()
+	st.mu.Lock()
+	st.ended, st.linger = true, lost
+	st.settle()
+	st.mu.Unlock()
+	if err != nil {
+		st.abort()
+	}
+	<-st.closed
+	st.finishReading()
+}
+
+// settle closes the connection when nothing is left to do. The mutex is held.
+func (st *stream) settle() {
+	if (st.ended || st.drain) && st.slots == 0 && len(st.out.queue) == 0 && !st.writes {
+		st.close()
+	}
+}
+
+// close ends the connection, or leaves that to the reader, which lingers. The mutex is held.
+func (st *stream) close() {
+	if st.dead {
+		return
+	}
+	st.dead = true
+	st.room.Broadcast()
+	close(st.closed)
+	if !st.linger {
+		_ = st.conn.Close()
+	}
+}
+
+// finishReading lets a peer that is still sending read the last reply: closing a socket
+// with unread bytes would reset it.
+func (st *stream) finishReading() {
+	if !st.linger {
+		return
+	}
+	if half, ok := st.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_ = st.conn.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, st.conn, maxLinger)
+	}
+	_ = st.conn.Close()
+}
+
+// abort cancels what runs and closes at once: the peer is gone, or can't be written to.
+func (st *stream) abort() {
+	st.mu.Lock()
+	st.close()
+	st.mu.Unlock()
+	st.cancel(func(*flight) bool { return true })
+}
+
+// cancel ends the running calls that match.
+func (st *stream) cancel(match func(*flight) bool) {
+	var list []*flight
+	st.mu.Lock()
+	for f := st.running; f != nil; f = f.next {
+		if match(f) {
+			list = append(list, f)
+		}
+	}
+	st.mu.Unlock()
+	for _, f := range list {
+		f.lifetime.cancel()
+	}
+}
+
+// stop lets no new calls begin, and closes when what runs is answered.
+func (st *stream) stop() {
+	st.mu.Lock()
+	st.drain = true
+	st.settle()
+	st.mu.Unlock()
+}
+
+// send puts a message into the outbox that answers no call with a slot. It never blocks.
+func (st *stream) send(text []byte) {
+	st.mu.Lock()
+	st.out.message(text, 0, 0)
+	if st.becomeWriter() {
+		go st.write()
+	}
+	st.mu.Unlock()
+}
+
+func (st *stream) refuse(id []byte, err *registry.Error) { st.send(appendError(nil, id, err)) }
+
+// becomeWriter reports whether the caller must write. The mutex is held.
+func (st *stream) becomeWriter() bool {
+	if st.writes || st.dead || len(st.out.queue) == 0 {
+		return false
+	}
+	st.writes = true
+	return true
+}
+
+// write is the writer: it writes until the outbox is empty.
+func (st *stream) write() {
+	for {
+		st.mu.Lock()
+		if st.dead || len(st.out.queue) == 0 {
+			st.writes = false
+			st.settle()
+			st.mu.Unlock()
+			return
+		}
+		p := st.out.take()
+		st.slots -= p.slots
+		st.bytes -= p.bytes
+		st.room.Signal()
+		st.mu.Unlock()
+		if err := st.writeAll(p.data); err != nil {
+			st.abort()
+			return
+		}
+		st.out.giveBack(p)
+	}
+}
+
+// writeAll writes in parts, each of which the peer must take within the write deadline.
+// The deadline is moved once a second at most, and lies that much later.
+func (st *stream) writeAll(data []byte) error {
+	limit := st.server.opts.WriteTimeout
+	slack := min(time.Second, limit)
+	for len(data) > 0 {
+		if now := time.Now(); now.Sub(st.written) >= slack {
+			st.written = now
+			if err := st.conn.SetWriteDeadline(now.Add(limit + slack)); isNoDeadline(err) {
+				defer time.AfterFunc(limit, st.abort).Stop()
+				st.written = time.Time{}
+			}
+		}
+		n, err := st.conn.Write(data[:min(len(data), writePiece)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	return nil
+}
