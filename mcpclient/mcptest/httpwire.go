@@ -61,6 +61,8 @@ func (w *httpWire) body(kind string, code int, text string) {
 
 // abort drops the connection.
 func (w *httpWire) abort(int) {
-	_ = w.ctl.Flush()
+	if w.began {
+		_ = w.ctl.Flush()
+	}
 	panic(http.ErrAbortHandler)
 }
