@@ -114,8 +114,9 @@ func (g *generation) leave() {
 	}
 }
 
-// retire waits for the running calls, each of which has its own deadline, and closes the client.
-func (g *generation) retire() error {
+// retire waits for the running calls, each of which has its own deadline, or until ctx
+// ends, and closes the client, which ends the calls that are left.
+func (g *generation) retire(ctx context.Context) error {
 	g.mu.Lock()
 	if !g.retired {
 		g.retired = true
@@ -124,6 +125,11 @@ func (g *generation) retire() error {
 		}
 	}
 	g.mu.Unlock()
-	<-g.idle
-	return g.client.Close()
+	var err error
+	select {
+	case <-g.idle:
+	case <-ctx.Done():
+		err = errors.New("calls were still running when their time to finish was over")
+	}
+	return errors.Join(err, g.client.Close())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/registry"
@@ -132,7 +133,7 @@ func printTree(w io.Writer, e explanation) {
 			if k == len(t.Lines)-1 {
 				twig = "└─ "
 			}
-			fmt.Fprintf(w, "%s%s%s %s: %s: %s%s\n", trunk, twig, dash(line.Effect), verdict(line.Allowed), line.Rule, line.Message, at(line.At))
+			fmt.Fprintf(w, "%s%s%s: %s: %s%s\n", trunk, twig, strings.TrimSpace(line.Effect+" "+verdict(line.Allowed)), line.Rule, line.Message, at(line.At))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/mcpclient"
-	"github.com/dustin/go-humanize"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 )
@@ -79,7 +78,7 @@ func claims(a *mcp.ToolAnnotations) []string {
 func toolsTable(w io.Writer, list []toolListing) {
 	row(w, "TOOL", "EFFECTS", "TIMEOUT", "MAX OUTPUT", "SERVER CLAIMS", "DESCRIPTION")
 	for _, t := range list {
-		row(w, t.Name, t.Effects, seconds(t.Timeout), humanize.IBytes(uint64(t.MaxOutput)), dash(strings.Join(t.Claims, ", ")), firstLine(t.Description))
+		row(w, t.Name, t.Effects, seconds(t.Timeout), size(t.MaxOutput), dash(strings.Join(t.Claims, ", ")), firstLine(t.Description))
 	}
 }
 

@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/registry"
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 )
 
@@ -55,7 +55,7 @@ func (s *setting) listing(op *registry.Operation) listing {
 func opsTable(w io.Writer, list []listing) {
 	row(w, "OPERATION", "TOOL", "EFFECTS", "TIMEOUT", "MAX OUTPUT", "DECISION", "DESCRIPTION")
 	for _, l := range list {
-		row(w, l.Name, dash(l.Tool), l.Effects, seconds(l.Timeout), humanize.IBytes(uint64(l.MaxOutput)), verdict(l.Allowed), l.Description)
+		row(w, l.Name, dash(l.Tool), l.Effects, seconds(l.Timeout), size(l.MaxOutput), verdict(l.Allowed), l.Description)
 	}
 }
 
@@ -67,6 +67,19 @@ func verdict(allowed bool) string {
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// size writes a number of bytes exactly, with the largest unit that divides it.
+func size(n int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int64
+	}{{"MiB", 1 << 20}, {"MB", 1_000_000}, {"KiB", 1 << 10}, {"KB", 1000}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
 
 func dash(text string) string {
 	if text == "" {
