@@ -1,11 +1,9 @@
 package jsonrpcserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 
-	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -35,15 +33,10 @@ func (b *batch) expect(size int) {
 	b.mu.Unlock()
 }
 
-// refuse replies to a message that is not run.
-func (b *batch) refuse(index int, id []byte, err *registry.Error) {
-	b.replies[index] = appendError(nil, id, err)
-}
-
 // finish takes the outcome of a call and reports whether it was the last.
 func (b *batch) finish(index int, c *call, result json.RawMessage, failure *registry.Error) bool {
-	if failure == nil && b.oneLine && bytes.IndexByte(result, '\n') >= 0 {
-		result = strictjson.AppendCompact(nil, result)
+	if failure == nil && b.oneLine {
+		result = oneLine(result)
 	}
 	b.mu.Lock()
 	if failure == nil && b.output+len(result) > b.limit {

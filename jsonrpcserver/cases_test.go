@@ -102,20 +102,20 @@ func (c *client) call(request, want string) {
 	c.expect(want)
 }
 
-// exchange is one request of a case and what must come back: a reply, "none" or "close".
-type exchange struct{ send, want string }
+// step is one request of a case and what must come back: a reply, "none" or "close".
+type step struct{ send, want string }
 
-func readCases(t testing.TB, name string) []exchange {
+func readCases(t testing.TB, name string) []step {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []exchange
+	var list []step
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSuffix(line, "\n")
 		if sent, ok := strings.CutPrefix(line, "--> "); ok {
-			list = append(list, exchange{send: sent})
+			list = append(list, step{send: sent})
 		} else if want, ok := strings.CutPrefix(line, "<-- "); ok {
 			list[len(list)-1].want = want
 		}
@@ -193,8 +193,8 @@ func parseReply(text string) []string {
 	return []string{string(r.ID), "", compact.String()}
 }
 
-// play runs the exchanges of one file on one connection.
-func (c *client) play(list []exchange) {
+// play runs the steps of one file on one connection.
+func (c *client) play(list []step) {
 	c.t.Helper()
 	for i, x := range list {
 		switch x.want {

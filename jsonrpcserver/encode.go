@@ -1,6 +1,7 @@
 package jsonrpcserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -43,6 +44,14 @@ const (
 	replyResult = `,"result":`
 	replyEnd    = `}`
 )
+
+// oneLine returns a JSON text without line ends, which may stand between its tokens only.
+func oneLine(text []byte) []byte {
+	if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strictjson.AppendCompact(make([]byte, 0, len(text)), text)
+}
 
 // appendResult appends a reply with a result.
 func appendResult(dst, id []byte, result json.RawMessage) []byte {

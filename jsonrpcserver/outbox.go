@@ -1,13 +1,11 @@
 package jsonrpcserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"sync"
 
 	"github.com/cupule/cupule/internal/frame"
-	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -45,11 +43,11 @@ func (o *outbox) tail() *piece {
 // result appends a reply with a result. A slot and the bytes of its request are freed
 // when its last piece is taken.
 func (o *outbox) result(id []byte, result json.RawMessage, requestBytes int) {
-	if o.framing != frame.ContentLength && bytes.IndexByte(result, '\n') >= 0 {
-		result = strictjson.AppendCompact(make([]byte, 0, len(result)), result)
+	if o.framing != frame.ContentLength {
+		result = oneLine(result)
 	}
 	t := o.tail()
-	t.data = o.header(t.data, len(replyStart)+max(len(id), 0)+len(replyResult)+len(result)+len(replyEnd))
+	t.data = o.header(t.data, len(replyStart)+len(id)+len(replyResult)+len(result)+len(replyEnd))
 	t.data = append(append(append(t.data, replyStart...), id...), replyResult...)
 	if len(result) < largePiece {
 		t.data = append(t.data, result...)

@@ -1,0 +1,312 @@
+package jsonrpcserver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Endpoint is one place to serve at.
+type Endpoint struct {
+	// Scheme is "unix", "tcp", "http" or "https".
+	Scheme string
+	// Address is HOST:PORT, or the path of a unix socket.
+	Address string
+	// Path is the URL's path for http and https; empty means "/rpc".
+	Path string
+	// Certificate and Key are PEM files for https; TLS replaces both.
+	Certificate string
+	Key         string
+	TLS         *tls.Config
+	// Anonymous lets callers in without a token, as AnonymousCaller.
+	Anonymous bool
+	// BehindProxy says that a proxy in front does TLS.
+	BehindProxy bool
+	// Hosts and Origins are further Host and Origin header values to accept, such as
+	// "api.example.org" and "https://app.example.org".
+	Hosts   []string
+	Origins []string
+}
+
+// Listener is an open endpoint.
+type Listener struct {
+	endpoint Endpoint
+	listener net.Listener
+	tls      *tls.Config
+	once     sync.Once
+	remove   func() // removes the socket file
+}
+
+// Addr returns the address that it listens on, with the port that was chosen where the
+// endpoint's was 0.
+func (l *Listener) Addr() net.Addr { return l.listener.Addr() }
+
+// Close stops listening and removes the socket file. Serve does that itself.
+func (l *Listener) Close() error {
+	// The file goes first: while the socket answers, nobody else can take its place.
+	l.once.Do(func() {
+		if l.remove != nil {
+			l.remove()
+		}
+	})
+	return l.listener.Close()
+}
+
+// Listen opens an endpoint. It refuses one that anybody could use, and one that would
+// send tokens in the clear over a network.
+func (s *Server) Listen(ctx context.Context, e Endpoint) (*Listener, error) {
+	if e.Path == "" {
+		e.Path = "/rpc"
+	}
+	l, err := s.open(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s %s: %w", e.Scheme, e.Address, err)
+	}
+	return l, nil
+}
+
+func (s *Server) open(ctx context.Context, e Endpoint) (*Listener, error) {
+	if e.Scheme == "unix" {
+		listener, remove, err := listenUnix(ctx, e.Address)
+		if err != nil {
+			return nil, err
+		}
+		return &Listener{endpoint: e, listener: listener, remove: remove}, nil
+	}
+	config, err := e.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	if !e.Anonymous && !s.current.Load().hasTokens() {
+		return nil, errors.New("no caller has a token: give one a token, or allow anonymous callers")
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", e.Address)
+	if err != nil {
+		return nil, err
+	}
+	if !isLoopback(listener.Addr()) && config == nil && !e.BehindProxy {
+		_ = listener.Close()
+		return nil, errors.New("off loopback it needs https, or a proxy in front that does TLS")
+	}
+	return &Listener{endpoint: e, listener: listener, tls: config}, nil
+}
+
+// tlsConfig returns the configuration for https, and nil for the other schemes.
+func (e *Endpoint) tlsConfig() (*tls.Config, error) {
+	switch {
+	case e.Scheme == "http" || e.Scheme == "tcp":
+		return nil, nil
+	case e.Scheme != "https":
+		return nil, fmt.Errorf("unknown scheme %q: write unix, tcp, http or https", e.Scheme)
+	}
+	config := &tls.Config{}
+	if e.TLS != nil {
+		config = e.TLS.Clone()
+	} else {
+		pair, err := tls.LoadX509KeyPair(e.Certificate, e.Key)
+		if err != nil {
+			return nil, err
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	config.MinVersion = max(config.MinVersion, tls.VersionTLS12)
+	return config, nil
+}
+
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// Serve serves the listeners until ctx ends or Shutdown is called, and returns when
+// everything that they brought has ended. It closes the listeners.
+func (s *Server) Serve(ctx context.Context, listeners ...*Listener) error {
+	errs := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { errs <- s.serveListener(ctx, l) }()
+	}
+	var failures []error
+	for range listeners {
+		failures = append(failures, <-errs)
+	}
+	if ctx.Err() != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+		defer cancel()
+		failures = append(failures, s.Shutdown(stop))
+	}
+	return errors.Join(failures...)
+}
+
+// serveListener accepts until the listener is closed.
+func (s *Server) serveListener(ctx context.Context, l *Listener) error {
+	defer l.Close()
+	s.mu.Lock()
+	if s.draining {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.closers[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.closers, l)
+		s.mu.Unlock()
+	}()
+	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	s.opts.Logger.Info("listening", "scheme", l.endpoint.Scheme, "address", l.Addr().String())
+	if l.endpoint.Scheme == "http" || l.endpoint.Scheme == "https" {
+		return s.serveHTTP(l)
+	}
+	return s.serveStreams(ctx, l)
+}
+
+func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
+	surplus := &bounded{Listener: l.listener, server: s, refuse: s.turnAway}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		conn, err := surplus.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept on %s %s: %w", l.endpoint.Scheme, l.endpoint.Address, err)
+		}
+		who, peer := l.endpoint.welcome(conn)
+		all.Go(func() { s.serveCounted(ctx, conn, who, peer, l.endpoint.Scheme == "tcp") })
+	}
+}
+
+// welcome says who a new connection speaks for, and describes its peer.
+func (e *Endpoint) welcome(conn net.Conn) (who identity, peer string) {
+	if b, ok := conn.(*boundedConn); ok {
+		conn = b.Conn
+	}
+	if e.Scheme == "unix" {
+		return identity{name: LocalCaller, origin: "unix"}, unixPeer(conn)
+	}
+	who.origin = "tcp"
+	if e.Anonymous {
+		who.name = AnonymousCaller
+	}
+	return who, conn.RemoteAddr().String()
+}
+
+// serveCounted serves a connection that its listener has counted already.
+func (s *Server) serveCounted(ctx context.Context, conn net.Conn, who identity, peer string, timed bool) {
+	if !s.enter() {
+		_ = conn.Close()
+		return
+	}
+	defer s.live.Done()
+	st := s.newStream(ctx, conn, who, peer, timed)
+	s.serveStream(ctx, st, st.run)
+}
+
+// bounded is a listener that turns surplus connections away and outlives a shortage of descriptors.
+type bounded struct {
+	net.Listener
+	server *Server
+	refuse func(net.Conn)
+}
+
+// Accept returns the next connection that is not surplus.
+func (b *bounded) Accept() (net.Conn, error) {
+	for pause := 5 * time.Millisecond; ; {
+		conn, err := b.Listener.Accept()
+		if temporary, ok := errors.AsType[interface {
+			error
+			Temporary() bool
+		}](err); ok && temporary.Temporary() {
+			b.server.opts.Logger.Warn("accept failed, trying again", "error", err.Error())
+			select {
+			case <-time.After(pause):
+			case <-b.server.drained:
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if b.server.conns.Add(1) <= int64(b.server.opts.MaxConnections) {
+			return &boundedConn{Conn: conn, server: b.server}, nil
+		}
+		b.server.conns.Add(-1)
+		b.refuse(conn)
+	}
+}
+
+// boundedConn counts itself out when it is closed.
+type boundedConn struct {
+	net.Conn
+	server *Server
+	once   sync.Once
+}
+
+// Close closes the connection.
+func (c *boundedConn) Close() error {
+	c.once.Do(func() { c.server.conns.Add(-1) })
+	return c.Conn.Close()
+}
+
+// CloseWrite ends what this side sends.
+func (c *boundedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// turnAwayHTTP is turnAway in the words of HTTP.
+func (s *Server) turnAwayHTTP(conn net.Conn) {
+	s.stats.refusedConnections.Add(1)
+	_ = conn.SetDeadline(time.Now().Add(refusalBurst))
+	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+	_ = conn.Close()
+}
+
+// serveHTTP runs an HTTP server on a listener until it is closed.
+func (s *Server) serveHTTP(l *Listener) error {
+	web := s.newWeb(l)
+	s.mu.Lock()
+	s.webs[web] = struct{}{}
+	s.mu.Unlock()
+	refuse := s.turnAwayHTTP
+	if l.tls != nil {
+		refuse = func(conn net.Conn) {
+			s.stats.refusedConnections.Add(1)
+			_ = conn.Close()
+		}
+	}
+	surplus := &bounded{Listener: l.listener, server: s, refuse: refuse}
+	var err error
+	if l.tls != nil {
+		err = web.ServeTLS(surplus, "", "")
+	} else {
+		err = web.Serve(surplus)
+	}
+	s.endWeb(web)
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// endWeb waits for the requests that run, as long as the server's shutdown lets them.
+func (s *Server) endWeb(web *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Grace+2*closeDelay)
+	defer cancel()
+	if web.Shutdown(ctx) != nil {
+		_ = web.Close()
+	}
+	s.mu.Lock()
+	delete(s.webs, web)
+	s.mu.Unlock()
+}
