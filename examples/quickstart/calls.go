@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -50,7 +49,7 @@ func calls(ctx context.Context, dir string) error {
 }
 
 func call(ctx context.Context, socket, token, method, params string) (json.RawMessage, error) {
-	conn, err := dial(ctx, socket)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, err
 	}
@@ -65,17 +64,6 @@ func call(ctx context.Context, socket, token, method, params string) (json.RawMe
 	var result json.RawMessage
 	err = client.Call(ctx, method, json.RawMessage(params), &result, jsonrpc2.PickID(jsonrpc2.ID{Num: 2}))
 	return result, err
-}
-
-// dial waits for the socket, which appears as soon as serving has begun.
-func dial(ctx context.Context, socket string) (net.Conn, error) {
-	for {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
-		if err == nil || ctx.Err() != nil {
-			return conn, err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // nothing is what the client does with requests of the server, which sends none.

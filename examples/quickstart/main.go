@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cupule/cupule"
@@ -47,13 +48,19 @@ func run(ctx context.Context) (err error) {
 	if err := check(file); err != nil {
 		return err
 	}
-	app, err := cupule.Open(ctx, file, &cupule.Options{LookupEnv: lookupEnv})
+	ready := make(chan struct{})
+	app, err := cupule.Open(ctx, file, &cupule.Options{LookupEnv: lookupEnv, Listening: func(addresses []string) {
+		for _, address := range addresses {
+			say("%s", strings.Replace(address, dir, "...", 1))
+		}
+		close(ready)
+	}})
 	if err != nil {
 		return err
 	}
 	defer app.Close()
 	list(app)
-	return serve(ctx, app, func() error { return calls(ctx, dir) })
+	return serve(ctx, app, ready, func() error { return calls(ctx, dir) })
 }
 
 // prepare builds the MCP server beside a copy of the configuration.
@@ -93,12 +100,17 @@ func list(app *cupule.App) {
 }
 
 // serve serves the application for as long as use takes.
-func serve(ctx context.Context, app *cupule.App, use func() error) error {
+func serve(ctx context.Context, app *cupule.App, ready <-chan struct{}, use func() error) error {
 	step("serve them on a unix socket and over HTTP")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- app.Serve(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ready:
+	}
 	err := use()
 	cancel()
 	if served := <-ended; err == nil {
