@@ -38,11 +38,7 @@ func AddServers(file string, servers []*Server) error {
 				return nil, err
 			}
 		}
-		return text, verify(file, before, text, func(c *Config) {
-			for _, server := range servers {
-				delete(c.MCP, server.Alias)
-			}
-		})
+		return text, verify(file, before, text, servers)
 	})
 }
 
@@ -62,7 +58,7 @@ func RemoveServer(file, alias string) error {
 			return nil, err
 		}
 		delete(cfg.MCP, alias)
-		return text, verifyAgainst(cfg, file, text, func(*Config) {})
+		return text, verifyAgainst(cfg, file, text, nil)
 	})
 }
 
@@ -83,26 +79,26 @@ func removable(cfg *Config, alias string) error {
 	return nil
 }
 
-// verify makes sure that an edit changed what it should and nothing else: without takes
-// what was added away again.
-func verify(file string, before, after []byte, without func(*Config)) error {
+// verify makes sure that an edit added these servers and changed nothing else.
+func verify(file string, before, after []byte, added []*Server) error {
 	cfg, err := Parse(file, before)
 	if err != nil && !startable(file, before) {
 		return err
 	}
-	return verifyAgainst(cfg, file, after, without)
+	return verifyAgainst(cfg, file, after, added)
 }
 
-func verifyAgainst(before *Config, file string, after []byte, without func(*Config)) error {
+func verifyAgainst(before *Config, file string, after []byte, added []*Server) error {
 	cfg, err := Parse(file, after)
 	if err != nil {
 		return fmt.Errorf("config: %s stays as it is, since the change would make it wrong:\n%w", file, err)
 	}
-	if before == nil {
-		return nil
+	there := true
+	for _, server := range added {
+		there = there && cfg.MCP[server.Alias] != nil
+		delete(cfg.MCP, server.Alias)
 	}
-	without(cfg)
-	if !reflect.DeepEqual(placeless(before), placeless(cfg)) {
+	if !there || before != nil && !reflect.DeepEqual(placeless(before), placeless(cfg)) {
 		return fmt.Errorf("config: %s is written in a way that can't be edited in place: edit it by hand", file)
 	}
 	return nil

@@ -171,7 +171,7 @@ func (i *importer) add(m member) {
 
 // acceptable returns why a file with this server would be wrong.
 func acceptable(s *Server) error {
-	_, err := Parse("import.yaml", []byte("mcp:\n"+blockServer("  ", s)))
+	_, err := Parse("import.yaml", []byte("mcp:\n"+blockServer("  ", "  ", s)))
 	var problems *Error
 	if errors.As(err, &problems) {
 		p := problems.Problems[0]

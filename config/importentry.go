@@ -221,6 +221,9 @@ func (e *imported) arguments(env map[string]string) []string {
 			}
 			continue
 		case slices.Contains(secret, n):
+			if len(kept) > 0 && n > 0 && kept[len(kept)-1] == e.args[n-1] && takesValue.MatchString(e.args[n-1]) {
+				kept = kept[:len(kept)-1]
+			}
 			e.note(e.name, "argument %d looks like a secret and is left out: pass it in env, by the name of a variable", n+1)
 			continue
 		case strings.Contains(arg, "${"):
@@ -230,6 +233,9 @@ func (e *imported) arguments(env map[string]string) []string {
 	}
 	return kept
 }
+
+// takesValue matches flags that mean nothing without what stands behind them.
+var takesValue = regexp.MustCompile(`^(?:--?header|-H|-e|--env)$`)
 
 // secretFlag reports whether a secret is given by a flag at n, with its value behind = or
 // as the next argument.
@@ -273,6 +279,9 @@ func (e *imported) http() (*HTTP, error) {
 	}
 	if err := checkURL(e.url); err != nil {
 		return nil, err
+	}
+	if e.kind == "" && strings.HasSuffix(strings.TrimSuffix(e.url, "/"), "/sse") {
+		e.note(e.name, "its address looks like one of the older SSE transport, which is not supported: ask for its Streamable HTTP address")
 	}
 	h := &HTTP{URL: e.url, HeadersEnv: map[string]string{}}
 	for _, m := range e.headers {

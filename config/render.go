@@ -19,10 +19,11 @@ type entry struct {
 	inline bool
 }
 
-// blockServer returns the lines that declare a server below a margin.
-func blockServer(margin string, s *Server) string {
+// blockServer returns the lines that declare a server below a margin, each level a step
+// further in.
+func blockServer(margin, step string, s *Server) string {
 	var b strings.Builder
-	writeBlock(&b, margin, []entry{{key: s.Alias, entries: serverEntries(s)}})
+	writeBlock(&b, margin, step, []entry{{key: s.Alias, entries: serverEntries(s)}})
 	return b.String()
 }
 
@@ -34,12 +35,12 @@ func flowEntry(s *Server, quote bool) string {
 	return flowText(s.Alias, quote) + ": " + flowServer(s, quote)
 }
 
-func writeBlock(b *strings.Builder, margin string, entries []entry) {
+func writeBlock(b *strings.Builder, margin, step string, entries []entry) {
 	for _, e := range entries {
 		b.WriteString(margin + flowText(e.key, false) + ":")
 		if e.text == "" && e.list == nil && len(e.entries) > 0 && !e.inline {
 			b.WriteByte('\n')
-			writeBlock(b, margin+strings.Repeat(" ", indent), e.entries)
+			writeBlock(b, margin+step, step, e.entries)
 			continue
 		}
 		b.WriteString(" " + e.value(false) + "\n")

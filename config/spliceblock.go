@@ -49,14 +49,16 @@ func (p *page) aliases() map[string]int {
 	return m
 }
 
-// block returns lines that declare a server, each with its end.
-func (p *page) block(margin int, server *Server) string {
-	return strings.ReplaceAll(blockServer(strings.Repeat(" ", margin), server), "\n", p.newline)
+// block returns lines that declare a server, each with its end. Step is how far each
+// level is indented.
+func (p *page) block(margin, step int, server *Server) string {
+	lines := blockServer(strings.Repeat(" ", margin), strings.Repeat(" ", step), server)
+	return strings.ReplaceAll(lines, "\n", p.newline)
 }
 
 // append writes mcp at the end of the file.
 func (p *page) append(margin int, server *Server) []byte {
-	block := strings.Repeat(" ", margin) + "mcp:" + p.newline + p.block(margin+indent, server)
+	block := strings.Repeat(" ", margin) + "mcp:" + p.newline + p.block(margin+indent, indent, server)
 	return p.insertLines(len(p.data), block)
 }
 
@@ -74,7 +76,7 @@ func (p *page) fill(server *Server) ([]byte, error) {
 	if p.mcp.Value != "" || p.root.Style&yaml.FlowStyle != 0 {
 		return nil, p.stuck()
 	}
-	return p.insertLines(p.lineOf(p.key.Line+1), p.block(p.key.Column-1+indent, server)), nil
+	return p.insertLines(p.lineOf(p.key.Line+1), p.block(p.key.Column-1+indent, indent, server)), nil
 }
 
 // open replaces {} by lines. The blank before it stays, which tells close that {} stood there.
@@ -88,9 +90,9 @@ func (p *page) open(server *Server) ([]byte, error) {
 	rest.data = p.splice(at, f.end, "")
 	line := bytes.IndexByte(rest.data[at:], '\n')
 	if line < 0 {
-		return rest.insertLines(len(rest.data), p.block(p.key.Column-1+indent, server)), nil
+		return rest.insertLines(len(rest.data), p.block(p.key.Column-1+indent, indent, server)), nil
 	}
-	return rest.insertLines(at+line+1, p.block(p.key.Column-1+indent, server)), nil
+	return rest.insertLines(at+line+1, p.block(p.key.Column-1+indent, indent, server)), nil
 }
 
 // addToBlock writes a server behind the last one.
@@ -99,7 +101,7 @@ func (p *page) addToBlock(server *Server) ([]byte, error) {
 	if !p.ownLine(last) {
 		return nil, p.stuck()
 	}
-	return p.insertLines(p.endOf(last, p.next), p.block(last.Column-1, server)), nil
+	return p.insertLines(p.endOf(last, p.next, last.Column), p.block(last.Column-1, max(last.Column-p.key.Column, 1), server)), nil
 }
 
 // ownLine reports whether nothing but blanks stands before a node in its line.
@@ -108,26 +110,43 @@ func (p *page) ownLine(n *yaml.Node) bool {
 }
 
 // endOf returns where the lines of the entry at key end: behind its last line that is
-// neither blank nor a comment about what follows. Until is the next key, or nil.
-func (p *page) endOf(key, until *yaml.Node) int {
+// neither blank nor a comment. A line that looks like a comment counts where its margin
+// is at least deep. Until is the next key, or nil.
+func (p *page) endOf(key, until *yaml.Node, deep int) int {
 	from, to := p.lineOf(key.Line), len(p.data)
 	if until != nil {
 		to = p.lineOf(until.Line)
 	}
 	end := from
 	for at := from; at < to; {
-		line := p.data[at:to]
-		if i := bytes.IndexByte(line, '\n'); i >= 0 {
-			line = line[:i+1]
+		line := p.data[at:min(at+lineLength(p.data[at:to])+1, to)]
+		if bytes.HasPrefix(line, []byte("...")) {
+			break // the end of the document
 		}
 		at += len(line)
 		content := bytes.TrimLeft(line, " ")
 		margin := len(line) - len(content)
-		if content = bytes.TrimSpace(content); len(content) > 0 && (content[0] != '#' || margin >= key.Column) {
+		if content = bytes.TrimSpace(content); len(content) > 0 && (content[0] != '#' || margin >= deep) {
 			end = at
 		}
 	}
 	return end
+}
+
+// textMargin returns the margin of the block of text that ends a value, of which any line
+// may look like a comment; it is out of reach where the value ends otherwise.
+func (p *page) textMargin(n *yaml.Node) int {
+	for n.Kind != yaml.ScalarNode && len(n.Content) > 0 {
+		n = n.Content[len(n.Content)-1]
+	}
+	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		for line := range bytes.Lines(p.data[p.lineOf(n.Line+1):]) {
+			if content := bytes.TrimLeft(line, " "); len(bytes.TrimSpace(content)) > 0 {
+				return len(line) - len(content)
+			}
+		}
+	}
+	return MaxFile
 }
 
 // removeFrom returns the text with a server taken out.
@@ -159,7 +178,7 @@ func (p *page) removeFromBlock(i int) ([]byte, error) {
 	if i+2 < len(p.mcp.Content) {
 		until = p.mcp.Content[i+2]
 	}
-	from, to := p.lineOf(key.Line), p.endOf(key, until)
+	from, to := p.lineOf(key.Line), p.endOf(key, until, p.textMargin(p.mcp.Content[i+1]))
 	if to == len(p.data) && p.data[to-1] != '\n' && from > 0 {
 		from -= len(p.lineEnd(from))
 	}
@@ -192,7 +211,7 @@ func (p *page) close() []byte {
 		}
 		return p.data[:from:from]
 	}
-	if len(rest) > 0 && rest[0] == ' ' {
+	if line := rest[:lineLength(rest)]; bytes.HasPrefix(line, []byte("  ")) || len(line) > 0 && len(bytes.TrimSpace(line)) == 0 && line[0] == ' ' {
 		return p.splice(colon+1, colon+1, "{}")
 	}
 	return p.splice(colon, colon, " {}")

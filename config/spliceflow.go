@@ -35,7 +35,7 @@ func (p *page) flow(at int) (flowMap, bool) {
 			f.commas, f.ends = append(f.commas, i), append(f.ends, f.last)
 		case (c == '"' || c == '\'') && fresh:
 			size = quoted(p.data[i:])
-		case c == '#' && i > 0 && bytes.IndexByte([]byte(" \t\n"), p.data[i-1]) >= 0:
+		case c == '#' && bytes.IndexByte([]byte(" \t\n{[,"), p.data[i-1]) >= 0:
 			i += lineLength(p.data[i:])
 			continue
 		}
@@ -111,5 +111,16 @@ func (p *page) removeFromFlow(n, key *yaml.Node) ([]byte, error) {
 		to++
 		to += len(p.data[to:]) - len(bytes.TrimLeft(p.data[to:], " "))
 	}
+	from, to = p.wholeLine(from, to)
 	return p.splice(from, to, ""), nil
+}
+
+// wholeLine extends a range to its line where only blanks are left of that.
+func (p *page) wholeLine(from, to int) (int, int) {
+	begin := bytes.LastIndexByte(p.data[:from], '\n') + 1
+	end := to + lineLength(p.data[to:])
+	if begin == 0 || end == len(p.data) || len(bytes.TrimSpace(p.data[begin:from]))+len(bytes.TrimSpace(p.data[to:end])) > 0 {
+		return from, to
+	}
+	return begin, end + 1
 }
