@@ -31,16 +31,15 @@ func TestMain(m *testing.M) {
 		}
 		// A child whose test died must not stay behind.
 		time.AfterFunc(6*guard, func() { os.Exit(99) })
-		roles[os.Args[2]](os.Args[3:])
+		roles()[os.Args[2]](os.Args[3:])
 		syscall.Exit(0) // os.Exit would take a second more under the race detector
 	}
 	os.Exit(m.Run())
 }
 
-var roles map[string]func(args []string)
-
-func init() {
-	roles = map[string]func([]string){
+// roles are what a child does. It gets the arguments behind its role.
+func roles() map[string]func([]string) {
+	return map[string]func([]string){
 		"cat":         func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
 		"exit":        func([]string) { syscall.Exit(3) },
 		"suicide":     func([]string) { _ = unix.Kill(os.Getpid(), unix.SIGKILL); select {} },

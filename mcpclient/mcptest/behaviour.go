@@ -53,9 +53,13 @@ const (
 // Requests to the client. The answer follows when the client has replied, or after Delay
 // (2 s). Record.Answers tells what it replied.
 const (
-	AskPing        Behaviour = "ask-ping"
-	AskSampling    Behaviour = "ask-sampling"
-	AskRoots       Behaviour = "ask-roots"
+	// AskPing asks whether the client is there.
+	AskPing Behaviour = "ask-ping"
+	// AskSampling asks for a completion of the client's model.
+	AskSampling Behaviour = "ask-sampling"
+	// AskRoots asks for the client's folders.
+	AskRoots Behaviour = "ask-roots"
+	// AskElicitation asks for the user's name.
 	AskElicitation Behaviour = "ask-elicitation"
 )
 
@@ -79,7 +83,9 @@ const (
 
 // Shapes of an answer.
 const (
-	NullResult        Behaviour = "null-result"
+	// NullResult answers with the result null.
+	NullResult Behaviour = "null-result"
+	// UnknownResultType answers with a resultType that no revision knows.
 	UnknownResultType Behaviour = "unknown-result-type"
 	// InputRequired answers that input is required: the requests JSON, or one elicitation.
 	InputRequired Behaviour = "input-required"

@@ -117,26 +117,6 @@ func TestBehavioursOnAPipe(t *testing.T) {
 	}
 }
 
-// Every behaviour that can happen on a pipe is in the table above, or tried with a real
-// child; every other is tried over HTTP.
-func TestEveryBehaviourIsTried(t *testing.T) {
-	tried := map[Behaviour]bool{}
-	for _, row := range stdioTable {
-		tried[row.fault.Do] = true
-	}
-	for _, row := range childTable {
-		tried[row.fault.Do] = true
-	}
-	for _, row := range httpTable {
-		tried[row.fault.Do] = true
-	}
-	for b := range behaviours {
-		if !tried[b] {
-			t.Errorf("%q is not", b)
-		}
-	}
-}
-
 // sinkLimit is how much a server can write in a test of this kind.
 const sinkLimit = 100_000
 

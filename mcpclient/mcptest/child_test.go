@@ -48,7 +48,7 @@ func TestBehavioursOfAChild(t *testing.T) {
 			grace := guard
 			switch {
 			case tt.stage == proc.OnTerm:
-				grace = 0
+				grace = 50 * time.Millisecond // in which it doesn't end
 			case tt.stage == proc.Exited:
 				<-child.Done()
 			case tt.exit == "":
@@ -65,6 +65,26 @@ func TestBehavioursOfAChild(t *testing.T) {
 			}
 			allGone(t, script)
 		})
+	}
+}
+
+// Every behaviour that can happen on a pipe is in the table above, or tried with a real
+// child; every other is tried over HTTP.
+func TestEveryBehaviourIsTried(t *testing.T) {
+	tried := map[Behaviour]bool{}
+	for _, row := range stdioTable {
+		tried[row.fault.Do] = true
+	}
+	for _, row := range childTable {
+		tried[row.fault.Do] = true
+	}
+	for _, row := range httpTable {
+		tried[row.fault.Do] = true
+	}
+	for b := range behaviours {
+		if !tried[b] {
+			t.Errorf("%q is not", b)
+		}
 	}
 }
 
@@ -166,6 +186,14 @@ func TestRecordOfAChild(t *testing.T) {
 	}
 	if _, err := ReadRecord(script.Record); err == nil {
 		t.Error("a broken record was read")
+	}
+}
+
+func TestChildThatOnlyDiesByForce(t *testing.T) {
+	child, _ := launch(t, Good().With(Fault{At: Start, Do: IgnoreEOF}, Fault{At: Start, Do: IgnoreTerm}))
+	say(t, child, hello+"\n")
+	if r := child.Close(0, 50*time.Millisecond); r.Stage != proc.OnKill {
+		t.Errorf("%+v", r)
 	}
 }
 

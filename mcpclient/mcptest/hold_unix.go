@@ -3,6 +3,7 @@
 package mcptest
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
@@ -15,9 +16,7 @@ func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: tru
 func awaitBroken(pipe *os.File) {
 	set := []unix.PollFd{{Fd: int32(pipe.Fd())}}
 	for {
-		n, err := unix.Poll(set, int(Lifetime.Milliseconds()))
-		if err != unix.EINTR {
-			_ = n
+		if _, err := unix.Poll(set, int(Lifetime.Milliseconds())); !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}

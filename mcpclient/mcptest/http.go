@@ -131,7 +131,11 @@ func (h *HTTPServer) answer(ctx context.Context, web *httpWire, m message, r *ht
 		web.w.Header().Set(sessionHeader, h.open())
 	}
 	t.run()
-	if !web.began && !m.isRequest() {
+	switch {
+	case web.began:
+	case m.isRequest(): // it was cancelled
+		web.begin("text/event-stream", http.StatusOK)
+	default:
 		web.w.WriteHeader(http.StatusAccepted)
 	}
 }
