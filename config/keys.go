@@ -210,7 +210,7 @@ func caller() *shape {
 
 func listener() *shape {
 	address := text("an address: http://HOST:PORT/rpc, https://HOST:PORT/rpc, tcp://HOST:PORT, unix:PATH or stdio", "unix:./app.sock")
-	address.pattern = `^(https?://|tcp://|unix:|stdio$)`
+	address.pattern = `^([Hh][Tt][Tt][Pp][Ss]?://|[Tt][Cc][Pp]://|unix:|stdio$)`
 	tls := object(
 		field{name: "certificate", required: true, shape: text("a PEM file", "cert.pem"), doc: "The certificate chain, a PEM file relative to this file."},
 		field{name: "key", required: true, shape: text("a PEM file", "key.pem"), doc: "Its private key, a PEM file relative to this file."})
