@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/servers"
+)
+
+// bar is what a table must show. What it compares is a ratio of medians of one contest, or
+// a count of allocations, and never a time.
+type bar struct {
+	text   string
+	table  string
+	column string
+	of     string
+	// beside is the contestant that of is compared with; empty where a count is bounded.
+	beside string
+	most   float64
+	count  func(measure.Result, measure.Load) float64
+}
+
+// verdict is what became of a bar.
+type verdict struct {
+	Text    string
+	Got     string
+	Want    string
+	Holds   bool
+	Checked bool // only reported otherwise
+}
+
+// slack is how far off a ratio must be for a short run to complain.
+const slack = 2
+
+func bars() []bar {
+	return slices.Concat(engineBars(), inboundBars(), outboundBars(), largeBars())
+}
+
+func engineBars() []bar {
+	return []bar{{
+		text: "an allowing decision allocates nothing", table: "engine", column: "time", of: rowDecide,
+		most: 0.01, count: allocationsOf,
+	}}
+}
+
+func inboundBars() []bar {
+	var list []bar
+	most := map[int]float64{1: 1.1, 8: 1, 64: 1}
+	peers := []string{"sourcegraph/jsonrpc2", "creachadair/jrpc2", "go-ethereum/rpc", "net/rpc/jsonrpc"}
+	for _, n := range manyCallers {
+		list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, servers.Floor, most[n]))
+		for _, peer := range peers {
+			list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, peer, 1))
+		}
+	}
+	return list
+}
+
+func outboundBars() []bar {
+	var list []bar
+	for _, n := range manyCallers {
+		list = append(list,
+			ratio("outbound", callersLabel(n), clients.Cupule, clients.Floor, 1.2),
+			ratio("outbound", callersLabel(n), clients.Cupule, clients.MCPGo, 1))
+	}
+	return append(list,
+		ratio("outbound", callersLabel(1), clients.Cupule, clients.SDK, 1/2.),
+		ratio("outbound", callersLabel(64), clients.Cupule, clients.SDK, 1/5.),
+		ratio("onecall", callersLabel(1), clients.CupuleOneCall, clients.FloorOneCall, 1.15),
+		ratio("paced", callersLabel(1), clients.CupuleWarm, clients.Cupule, 2))
+}
+
+func largeBars() []bar {
+	var list []bar
+	for _, size := range []string{"256 KiB", "4 MiB"} {
+		list = append(list, ratio("large "+size, size, clients.Cupule, clients.SDK, 1/8.), bar{
+			text: "a result of " + size + " allocates at most 3 times its size", table: "large " + size, column: size,
+			of: clients.Cupule, most: 3, count: allocatedShare,
+		})
+	}
+	return list
+}
+
+func ratio(table, column, of, beside string, most float64) bar {
+	return bar{text: fmt.Sprintf("%s, %s: %s to %s", table, column, of, beside), table: table, column: column, of: of, beside: beside, most: most}
+}
+
+func allocationsOf(r measure.Result, _ measure.Load) float64 { return r.Allocs() }
+
+func allocatedShare(r measure.Result, l measure.Load) float64 { return r.Bytes() / float64(l.Size) }
+
+// judge compares what was measured with every bar, and leaves out what wasn't measured.
+func judge(tables []table, short bool) []verdict {
+	var list []verdict
+	for _, b := range bars() {
+		t, _ := find(tables, b.table)
+		c, _ := t.column(b.column)
+		if of, ok := c.result(b.of); ok {
+			list = append(list, b.judge(c, of, short))
+		}
+	}
+	return append(list, reported(tables)...)
+}
+
+func (b bar) judge(c column, of measure.Result, short bool) verdict {
+	v := verdict{Text: b.text, Checked: true}
+	if b.count != nil {
+		got := b.count(of, c.Load)
+		v.Got, v.Want, v.Holds = fmt.Sprintf("%.2f", got), fmt.Sprintf("at most %.3g", b.most), got <= b.most
+		return v
+	}
+	beside, ok := c.result(b.beside)
+	got := of.Median() / beside.Median()
+	most := b.most
+	if short {
+		most *= slack
+	}
+	v.Got, v.Want = fmt.Sprintf("%.2fx", got), fmt.Sprintf("at most %.3gx", most)
+	v.Holds = ok && got <= most
+	return v
+}
+
+// reported tells of bars in nanoseconds, which hold on one machine and not on another.
+func reported(tables []table) []verdict {
+	t, _ := find(tables, "engine")
+	c, _ := t.column("time")
+	decide, ok := c.result(rowDecide)
+	if !ok {
+		return nil
+	}
+	invoke, _ := c.result(rowInvoke)
+	handler, _ := c.result(rowHandler)
+	above := invoke.Median() - handler.Median()
+	return []verdict{
+		{Text: "an allowing decision", Got: duration(decide.Median()), Want: "under 20 ns", Holds: decide.Median() < 20},
+		{Text: "Invoke without schema, above its handler", Got: duration(above), Want: "under 1 us", Holds: above < 1e3},
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cupule/cupule"
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/echo"
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/config"
+	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/mcpclient"
+	"github.com/cupule/cupule/registry"
+)
+
+// Rows of the engine's tables.
+const (
+	rowHandler    = "the handler alone"
+	rowDecide     = "Decide, allowed"
+	rowDenied     = "Decide, denied"
+	rowInvoke     = "Invoke, no schema"
+	rowSchema     = "Invoke, with a schema"
+	rowTyped      = "Invoke, typed helper"
+	rowTypedPlain = "the typed function, encoding/json both ways"
+	rowLookup     = "Invoke, one of all"
+	rowCatalog    = "Operations, the catalog"
+	rowBuild      = "registry.New"
+	rowOpen       = "OpenConfig, start-up"
+)
+
+const echoSchema = `{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string"}}}`
+
+var growth = []int{10, 1_000, 100_000}
+
+func engineTables(l *lab) ([]table, error) {
+	calls, err := l.engineCalls()
+	if err != nil {
+		return nil, err
+	}
+	grown := table{ID: "growth", Title: "The engine's growth with the number of operations", Note: noteGrowth}
+	for _, n := range growth {
+		if l.short && n > 1_000 {
+			continue
+		}
+		c, err := l.growthColumn(n)
+		if err != nil {
+			return nil, err
+		}
+		grown.Columns = append(grown.Columns, c)
+	}
+	return []table{calls, grown}, nil
+}
+
+// counter counts events, as any observer would at the least.
+type counter struct{ n int }
+
+// Observe counts one call.
+func (c *counter) Observe(context.Context, registry.Event) { c.n++ }
+
+// pass is a handler that does nothing.
+func pass(_ context.Context, call *registry.Call) (json.RawMessage, error) { return call.Params, nil }
+
+func identity(_ context.Context, _ *registry.Call, p echo.Params) (echo.Params, error) { return p, nil }
+
+// declared returns an operation with effects and limits.
+func declared(name string) registry.Operation {
+	return registry.Operation{Name: name, Description: "Echo.", Effects: effects.NewSet(effects.NetworkRead, effects.Mutation), Handler: pass}
+}
+
+func authority() effects.Invocation {
+	return effects.NewInvocation(effects.Authority{
+		Principal: "bench", Authorized: effects.NewSet(effects.Mutation), Operations: []effects.Pattern{"bench.*"},
+	})
+}
+
+func (l *lab) engineCalls() (table, error) {
+	t := table{ID: "engine", Title: "One call of the engine", Note: noteEngine}
+	schema := declared("bench.schema")
+	schema.Params = json.RawMessage(echoSchema)
+	r, err := registry.New([]registry.Operation{declared("bench.echo"), schema, registry.Typed(declared("bench.typed"), identity)},
+		&registry.Options{Observer: &counter{}})
+	if err != nil {
+		return t, err
+	}
+	params, err := json.Marshal(echo.Params{Text: echo.Text(clients.EchoSize)})
+	if err != nil {
+		return t, err
+	}
+	list := []measure.Contestant{
+		deciding(rowDecide, authority(), true),
+		deciding(rowDenied, effects.Invocation{}, false),
+		measure.InProcess(rowHandler, 100, func() error { return handling(params, 100) }),
+		invoking(rowInvoke, r, "bench.echo", params),
+		invoking(rowSchema, r, "bench.schema", params),
+		invoking(rowTyped, r, "bench.typed", params),
+		measure.InProcess(rowTypedPlain, 1, func() error { return typedPlain(params) }),
+	}
+	load := measure.Load{Callers: 1}
+	results, err := measure.Rounds(list, load, l.plan())
+	t.Columns = []column{{Label: "time", Load: load, Metrics: []metric{allocations, allocated}, Results: results}}
+	return t, err
+}
+
+// deciding asks for the decision on an operation, a hundred times at once.
+func deciding(name string, inv effects.Invocation, want bool) measure.Contestant {
+	op := declared("bench.echo")
+	subject := op.Subject()
+	return measure.InProcess(name, 100, func() error {
+		for range 100 {
+			if effects.Decide(subject, inv).Allowed != want {
+				return errors.New("the wrong decision")
+			}
+		}
+		return nil
+	})
+}
+
+func handling(params json.RawMessage, times int) error {
+	handler, call := registry.Handler(pass), &registry.Call{Params: params}
+	for range times {
+		if result, err := handler(context.Background(), call); err != nil || len(result) != len(params) {
+			return fmt.Errorf("the wrong result %s: %w", result, err)
+		}
+	}
+	return nil
+}
+
+func invoking(name string, r *registry.Registry, operation string, params json.RawMessage) measure.Contestant {
+	req := registry.Request{Operation: operation, Params: params, Invocation: authority()}
+	return measure.InProcess(name, 1, func() error {
+		result, err := r.Invoke(context.Background(), req)
+		if err != nil {
+			return err
+		}
+		return echo.Same(string(result), string(params), result)
+	})
+}
+
+// typedPlain is what a program does that has the function and needs no engine.
+func typedPlain(params json.RawMessage) error {
+	var p echo.Params
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	p, err := identity(context.Background(), nil, p)
+	if err != nil {
+		return err
+	}
+	result, err := json.Marshal(p)
+	if err != nil || !bytes.Equal(result, params) {
+		return fmt.Errorf("the wrong result %s: %w", result, err)
+	}
+	return nil
+}
+
+// many returns n operations with a schema each.
+func many(n int) []registry.Operation {
+	list := make([]registry.Operation, n)
+	for i := range list {
+		list[i] = declared(fmt.Sprintf("bench.n%06d", i))
+		list[i].Params = json.RawMessage(echoSchema)
+	}
+	return list
+}
+
+func (l *lab) growthColumn(n int) (column, error) {
+	load := measure.Load{Callers: 1}
+	c := column{Label: strings.TrimSpace(fmt.Sprintf("%d operations", n)), Load: load, Metrics: []metric{allocations}}
+	ops := many(n)
+	r, err := registry.New(ops, nil)
+	if err != nil {
+		return c, err
+	}
+	params := json.RawMessage(`{"text":"x"}`)
+	list := []measure.Contestant{
+		invoking(rowLookup, r, ops[n/2].Name, params),
+		measure.InProcess(rowCatalog, 1, func() error { return counted(len(r.Operations()), n) }),
+		measure.InProcess(rowBuild, 1, func() error {
+			r, err := registry.New(ops, nil)
+			if err != nil {
+				return err
+			}
+			return counted(len(r.Operations()), n)
+		}),
+		measure.InProcess(rowOpen, 1, func() error { return openWith(ops) }),
+	}
+	plan := l.plan()
+	if n > 1_000 {
+		plan.Rounds, plan.Least = 3, 1
+	}
+	c.Results, err = measure.Rounds(list, load, plan)
+	return c, err
+}
+
+func counted(got, want int) error {
+	if got != want {
+		return fmt.Errorf("%d operations instead of %d", got, want)
+	}
+	return nil
+}
+
+// openWith opens an application with these operations and closes it.
+func openWith(ops []registry.Operation) error {
+	cfg, err := config.Parse("bench.yaml", []byte("callers:\n  local: {authorize: [mutation]}\n"))
+	if err != nil {
+		return err
+	}
+	app, err := cupule.OpenConfig(context.Background(), cfg, &cupule.Options{
+		Operations: func(*mcpclient.Client) ([]registry.Operation, error) { return ops, nil },
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(counted(len(app.Registry().Operations()), len(ops)), app.Close())
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/worker"
+)
+
+// Programs that are built for a run.
+const (
+	childRaw   = "child-raw"
+	childSDK   = "child-gosdk"
+	contestant = "contestant"
+)
+
+// lab holds what contestants run with. It starts them and ends them.
+type lab struct {
+	dir     string
+	short   bool
+	sockets int
+}
+
+// newLab builds the programs.
+func newLab(short bool) (*lab, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
+	}
+	return &lab{dir: dir, short: short}, nil
+}
+
+func (l *lab) close() { _ = os.RemoveAll(l.dir) }
+
+func (l *lab) bin(name string) string { return filepath.Join(l.dir, name) }
+
+// crew are the processes of a table, which end together.
+type crew []interface{ Close() error }
+
+func (c crew) Close() error {
+	var all []error
+	for _, member := range c {
+		all = append(all, member.Close())
+	}
+	return errors.Join(all...)
+}
+
+// serve starts a server at an address of its own.
+func (l *lab) serve(name string, http bool, child string) (*worker.Process, string, error) {
+	address, err := l.address(http)
+	if err != nil {
+		return nil, "", err
+	}
+	args := []string{"serve", name, address}
+	if child != "" {
+		args = append(args, child)
+	}
+	p, err := worker.Start(l.bin(contestant), args...)
+	return p, address, err
+}
+
+// address returns a new path of a unix socket, or a port that is free now.
+func (l *lab) address(http bool) (string, error) {
+	if !http {
+		l.sockets++
+		return filepath.Join(l.dir, "s"+strconv.Itoa(l.sockets)), nil
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return free.Addr().String(), free.Close()
+}
+
+// client starts an MCP client for a child or URL.
+func (l *lab) client(name, at string, size int) (*worker.Process, error) {
+	return worker.Start(l.bin(contestant), "call", name, at, strconv.Itoa(size))
+}
+
+// driver makes the calls of a load on a server that runs elsewhere.
+type driver interface {
+	Run(measure.Load) (time.Duration, error)
+	Close() error
+}
+
+// watched makes a contestant of a server and what drives it. Its allocations are the server's.
+func watched(name string, server *worker.Process, d driver) measure.Contestant {
+	return measure.Contestant{Name: name, Run: func(load measure.Load) (measure.Sample, error) {
+		before, err := server.Do(worker.Order{})
+		if err != nil {
+			return measure.Sample{}, err
+		}
+		took, err := d.Run(load)
+		if err != nil {
+			return measure.Sample{}, err
+		}
+		after, err := server.Do(worker.Order{})
+		n := float64(load.Calls)
+		return measure.Sample{
+			PerCall: float64(took) / n, Peak: after.Peak,
+			Allocs: float64(after.Mallocs-before.Mallocs) / n,
+			Bytes:  float64(after.Bytes-before.Bytes) / n,
+		}, err
+	}}
+}

@@ -1,0 +1,26 @@
+package main
+
+// What a reader must know of each table.
+const (
+	noteEngine = "In this process, one goroutine. The caller holds authority for `mutation` and a list of operations, the operation " +
+		"declares `network_read` and `mutation`, and every call is observed. The typed helper checks its derived schema, decodes " +
+		"strictly and encodes; the last row is the same function with `json.Unmarshal` and `json.Marshal` around it and nothing else."
+	noteGrowth  = "Every operation has a schema of its own, which `registry.New` compiles. `OpenConfig` includes `registry.New`."
+	noteInbound = "Every server runs in a process of its own, and allocations are that process's alone. One raw client drives them all: " +
+		"frames encoded beforehand, each caller with one call in flight, all callers on one connection, replies matched by their id and " +
+		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
+		"Cupule runs with everything on: a caller with authority, a list of operations, timeout and output limit; effects to decide on; a " +
+		"deadline and an event for each call. grpc-go stands here for reference: it brings its own client and its own encoding."
+	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does encoding/json both ways."
+	noteOutbound    = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
+		"hand-written client has no deadlines, no limits and no checks. The clients of go-sdk and mcp-go return decoded results and have no " +
+		"raw ones; the row \"typed result\" is what compares with them like for like."
+	noteOutboundSDK = "With this child most of the time is the child's."
+	noteOneCall     = "Start, handshake, list of tools, one call, end. All of it is done for every call."
+	notePaced       = "Calls one by one with a pause of 25 ms before each, so that a spare is ready; each call is timed alone. A call after a " +
+		"pause finds cold caches and a sleeping child, for which reason the long-lived session stands here once more."
+	noteLarge = "Each client and each size has processes of its own. Throughput counts bytes of text; peak memory is of the client's " +
+		"process, its program included. go-sdk reads through a transport without its own bound of 16 MiB on a line."
+	noteWhole = "The same raw client everywhere: directly on the child's standard input and output, and on a unix socket to a gateway " +
+		"before it. \"Added\" is what the gateway adds to the direct call; \"allocated\" is the gateway's."
+)

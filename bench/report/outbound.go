@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/servers"
+	"github.com/cupule/cupule/bench/internal/worker"
+)
+
+func outboundTables(l *lab) ([]table, error) {
+	all, err := l.stdioTables()
+	if err != nil {
+		return nil, err
+	}
+	paced, err := l.pacedTable()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, paced)
+	for _, s := range []struct{ id, name string }{{"outbound-http", servers.RawMCP}, {"outbound-http-gosdk", servers.SDKMCP}} {
+		t, err := l.httpTable(s.id, s.name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// stdioTables measures sessions that last and sessions of one call, with both children.
+func (l *lab) stdioTables() ([]table, error) {
+	lasting := []table{
+		{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Note: noteOutbound},
+		{ID: "outbound-gosdk", Title: "The same, the child built on go-sdk", Note: noteOutboundSDK},
+	}
+	single := []table{
+		{ID: "onecall", Title: "A session for each call, the trivial child", Note: noteOneCall},
+		{ID: "onecall-gosdk", Title: "The same, the child built on go-sdk"},
+	}
+	for i, child := range []string{childRaw, childSDK} {
+		lasting[i].Reference, single[i].Reference = clients.Cupule, clients.CupuleOneCall
+		if err := l.callers(&lasting[i], field(clients.Lasting, true), l.bin(child), byCallers()); err != nil {
+			return nil, err
+		}
+		one := []measure.Load{{Callers: 1, Size: clients.EchoSize}}
+		if err := l.callers(&single[i], field(clients.OneCall, true), l.bin(child), one); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(lasting, single), nil
+}
+
+func (l *lab) httpTable(id, server string) (table, error) {
+	t := table{ID: id, Title: "tools/call echo of 200 bytes, " + server, Reference: clients.Cupule}
+	p, address, err := l.serve(server, true, "")
+	if err != nil {
+		return t, err
+	}
+	err = l.callers(&t, field(clients.Lasting, false), "http://"+address+"/mcp", byCallers())
+	return t, errors.Join(err, p.Close())
+}
+
+// field returns the clients that hold their sessions in one way. The configured shared
+// session is measured over stdio alone.
+func field(way clients.Way, stdio bool) []string {
+	var list []string
+	for _, c := range clients.All() {
+		if c.Way == way && (stdio || c.Name != clients.CupuleShared) {
+			list = append(list, c.Name)
+		}
+	}
+	return list
+}
+
+// callers adds a column for each load, in which each client calls the same server.
+func (l *lab) callers(t *table, names []string, at string, loads []measure.Load) error {
+	var list []measure.Contestant
+	var all crew
+	for _, name := range names {
+		p, err := l.client(name, at, 0)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", name, err), all.Close())
+		}
+		all = append(all, p)
+		list = append(list, calling(name, p, 0))
+	}
+	for _, load := range loads {
+		results, err := measure.Rounds(list, load, l.plan())
+		if err != nil {
+			return errors.Join(err, all.Close())
+		}
+		c := column{Label: callersLabel(load.Callers), Load: load, Results: results}
+		if load.Callers == 1 {
+			c.Metrics = []metric{allocations, allocated}
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return all.Close()
+}
+
+// calling makes a contestant of a client that runs elsewhere.
+func calling(name string, p *worker.Process, pause time.Duration) measure.Contestant {
+	return measure.Contestant{Name: name, Run: func(load measure.Load) (measure.Sample, error) { return p.Run(load, pause) }}
+}
+
+// pause lets a warm spare get ready before the next call.
+const pause = 25 * time.Millisecond
+
+// pacedTable measures single calls with pauses between them: the latency that one meets
+// who calls now and then.
+func (l *lab) pacedTable() (table, error) {
+	t := table{ID: "paced", Title: "Latency of a call now and then, the trivial child", Reference: clients.Cupule, Note: notePaced}
+	var list []measure.Contestant
+	var all crew
+	for _, name := range []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.FloorOneCall} {
+		p, err := l.client(name, l.bin(childRaw), 0)
+		if err != nil {
+			return t, errors.Join(fmt.Errorf("%s: %w", name, err), all.Close())
+		}
+		all = append(all, p)
+		list = append(list, calling(name, p, pause))
+	}
+	plan := l.plan()
+	plan.Sample, plan.Least = 0, 10
+	load := measure.Load{Callers: 1, Size: clients.EchoSize}
+	results, err := measure.Rounds(list, load, plan)
+	t.Columns = []column{{Label: callersLabel(1), Load: load, Results: results}}
+	return t, errors.Join(err, all.Close())
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed page.md.tmpl
+var pageText string
+
+// report is all that the page tells.
+type report struct {
+	Machine  facts
+	Took     time.Duration
+	Tables   []table
+	Verdicts []verdict
+}
+
+const plotFile = "performance.svg"
+
+// publish writes the page and its plot into a folder.
+func (r report) publish(folder string) error {
+	var page bytes.Buffer
+	if err := r.print(&page); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "performance.md"), page.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return plotTables(r.Tables, filepath.Join(folder, plotFile))
+}
+
+func (r report) print(out io.Writer) error {
+	functions := template.FuncMap{"table": markdown, "slower": slower, "mark": mark}
+	t, err := template.New("page").Funcs(functions).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(out, r)
+}
+
+// markdown draws a table.
+func markdown(t table) string {
+	var b strings.Builder
+	heads := t.heads()
+	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), " --- |"+strings.Repeat(" ---: |", len(heads)-1))
+	for _, name := range t.names() {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(t.row(name), " | "))
+	}
+	return b.String()
+}
+
+func mark(v verdict) string {
+	switch {
+	case v.Holds:
+		return "holds"
+	case v.Checked:
+		return "**does not hold**"
+	}
+	return "does not hold here"
+}
+
+// noise is how much faster another must be to be called so.
+const noise = 0.97
+
+// slower lists where the table's reference takes longer than another contestant.
+func slower(tables []table) []string {
+	var list []string
+	for _, t := range tables {
+		for _, c := range t.Columns {
+			of, ok := c.result(t.Reference)
+			for _, r := range c.Results {
+				if ok && r.Median() < of.Median()*noise {
+					list = append(list, fmt.Sprintf("%s, %s: %s needs %.2f of the time of %s", t.Title, c.Label, r.Name, r.Median()/of.Median(), of.Name))
+				}
+			}
+		}
+	}
+	return list
+}
