@@ -99,7 +99,11 @@ func isCobraUsage(err error) bool {
 
 // sayFailure tells a failed call with everything that an operator can use.
 func (c *cli) sayFailure(e *registry.Error) {
-	fmt.Fprintf(c.talk, "cupule: %s: %v\n", e.Kind, e)
+	text := e.Error()
+	if !strings.HasPrefix(text, string(e.Kind)+": ") {
+		text = string(e.Kind) + ": " + text
+	}
+	fmt.Fprintln(c.talk, "cupule:", text)
 	for _, r := range e.Reasons {
 		fmt.Fprintf(c.talk, "  %s: %s%s\n", r.Rule, r, at(r.At.String()))
 	}

@@ -14,6 +14,7 @@ import (
 const maxInput = 64 << 20
 
 func (c *cli) invokeCommand() *cobra.Command {
+	var o connection
 	cmd := &cobra.Command{
 		Use:   "invoke OPERATION [JSON]",
 		Short: "Run one call of an operation and print its result",
@@ -24,9 +25,17 @@ func (c *cli) invokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if o.address != "" {
+				return c.invokeAt(cmd, o, args[0], params)
+			}
+			if o.tokenEnv != "" {
+				return usagef("--token-env goes with --connect")
+			}
 			return c.withApp(cmd, func(s *setting) error { return c.invoke(cmd, s, args[0], params) })
 		},
 	}
+	cmd.Flags().StringVar(&o.address, "connect", "", "call a served registry at unix:PATH, tcp:HOST:PORT or http(s)://HOST:PORT/rpc")
+	cmd.Flags().StringVar(&o.tokenEnv, "token-env", "", "name of the variable that holds this caller's token, with --connect")
 	return cmd
 }
 

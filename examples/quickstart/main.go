@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -75,6 +76,8 @@ func prepare(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// Any free port will do here.
+	text = bytes.Replace(text, []byte("127.0.0.1:8321"), []byte("127.0.0.1:0"), 1)
 	file := filepath.Join(dir, "app.yaml")
 	return file, os.WriteFile(file, text, 0o600)
 }

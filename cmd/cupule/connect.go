@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/cupule/cupule/registry"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/spf13/cobra"
+)
+
+// connection holds the flags with which invoke calls a registry that is served elsewhere.
+type connection struct {
+	address  string
+	tokenEnv string
+}
+
+// Bounds on a call to a served registry.
+const (
+	maxReply   = 128 << 20 // bytes that a peer may send in all
+	dialWait   = 10 * time.Second
+	defaultFor = 15 * time.Minute // for a call without --timeout
+	// The client library reads the id null as 0, so ids begin at 1.
+	authenticateID, callID = 1, 2
+)
+
+// token returns the token that --token-env names.
+func (c *cli) token(o connection) (string, error) {
+	if o.tokenEnv == "" {
+		return "", nil
+	}
+	token, set := c.lookupEnv(o.tokenEnv)
+	if !set || token == "" {
+		return "", usagef("--token-env: the variable %s is not set", o.tokenEnv)
+	}
+	return token, nil
+}
+
+// invokeAt calls an operation of a served registry.
+func (c *cli) invokeAt(cmd *cobra.Command, o connection, operation string, params json.RawMessage) error {
+	for _, flag := range []string{"offline", "authorize", "caller", "max-output"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s has no meaning with --connect: the serving side decides what this caller may do", flag)
+		}
+	}
+	token, err := c.token(o)
+	if err != nil {
+		return err
+	}
+	wait := seconds(c.timeout)
+	if wait <= 0 {
+		wait = defaultFor
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), wait)
+	defer cancel()
+	line := c.progressLine()
+	result, err := c.dispatch(ctx, o.address, token, operation, params, line)
+	line.clear()
+	if err != nil {
+		return remote(ctx, operation, err)
+	}
+	if err := c.printRaw(result); err != nil {
+		return err
+	}
+	if saysError(result) {
+		return errReported
+	}
+	return nil
+}
+
+func (c *cli) dispatch(ctx context.Context, address, token, operation string, params json.RawMessage, line *progressLine) (json.RawMessage, error) {
+	scheme, rest, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "http", "https":
+		return postCall(ctx, address, token, operation, params)
+	case "unix", "tcp":
+		return streamCall(ctx, scheme, strings.TrimPrefix(rest, "//"), token, operation, params, line)
+	}
+	return nil, usagef("--connect %s: write unix:PATH, tcp:HOST:PORT, http://HOST:PORT/rpc or https://...", address)
+}
+
+// streamCall makes one call on a connection of its own.
+func streamCall(ctx context.Context, network, address, token, operation string, params json.RawMessage, line *progressLine) (json.RawMessage, error) {
+	conn, err := (&net.Dialer{Timeout: dialWait}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
+	}
+	stream := jsonrpc2.NewPlainObjectStream(struct {
+		io.Reader
+		io.WriteCloser
+	}{io.LimitReader(conn, maxReply), conn})
+	client := jsonrpc2.NewConn(ctx, stream, progressHandler{line})
+	defer client.Close()
+	if token != "" {
+		if err := client.Call(ctx, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
+			return nil, err
+		}
+	}
+	opts := []jsonrpc2.CallOption{jsonrpc2.PickID(jsonrpc2.ID{Num: callID})}
+	if line.to != nil {
+		opts = append(opts, jsonrpc2.Meta(map[string]int{"progressToken": callID}))
+	}
+	var result json.RawMessage
+	err = client.Call(ctx, operation, rawOrNothing(params), &result, opts...)
+	if ctx.Err() != nil {
+		notice, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, client.Notify(notice, "$/cancelRequest", map[string]int{"id": callID}))
+	}
+	return result, err
+}
+
+// rawOrNothing keeps absent parameters absent.
+func rawOrNothing(params json.RawMessage) any {
+	if params == nil {
+		return nil
+	}
+	return params
+}
+
+// progressHandler shows the progress that the server tells of.
+type progressHandler struct{ line *progressLine }
+
+func (h progressHandler) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	if req.Method != "$/progress" || req.Params == nil {
+		return
+	}
+	var p struct {
+		Value registry.Progress `json:"value"`
+	}
+	if json.Unmarshal(*req.Params, &p) == nil {
+		h.line.show(p.Value)
+	}
+}
+
+// remote turns what a served registry answered into an error of its kind.
+func remote(ctx context.Context, operation string, err error) error {
+	wire, answered := errors.AsType[*jsonrpc2.Error](err)
+	if !answered {
+		return unanswered(ctx, operation, err)
+	}
+	failure := &registry.Error{Kind: registry.KindApplication, Operation: operation, Message: fmt.Sprintf("%s (code %d)", printable(wire.Message), wire.Code)}
+	var data struct {
+		Kind     registry.Kind           `json:"kind"`
+		Server   string                  `json:"server"`
+		Tool     string                  `json:"tool"`
+		Limit    *registry.Limit         `json:"limit"`
+		Ran      registry.Ran            `json:"ran"`
+		Problems []registry.ParamProblem `json:"problems"`
+	}
+	if wire.Data != nil && json.Unmarshal(*wire.Data, &data) == nil && data.Kind != "" && data.Kind.Code() == wire.Code {
+		failure.Kind, failure.Server, failure.Tool = data.Kind, data.Server, data.Tool
+		failure.Limit, failure.Ran, failure.Problems = data.Limit, data.Ran, data.Problems
+	}
+	return failure
+}
+
+func unanswered(ctx context.Context, operation string, err error) error {
+	if _, known := errors.AsType[*registry.Error](err); known {
+		return err
+	}
+	if _, usage := errors.AsType[usageError](err); usage {
+		return err
+	}
+	failure := &registry.Error{Kind: registry.KindOutcomeUnknown, Operation: operation, Ran: registry.Sent, Message: "no answer came", Err: err}
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		failure.Kind = registry.KindTimeout
+	case ctx.Err() != nil:
+		failure.Kind = registry.KindCancelled
+	}
+	return failure
+}
