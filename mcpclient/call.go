@@ -153,7 +153,7 @@ func (o *op) whose() string { return o.subject.Kind.String() + " " + o.subject.N
 
 func caller(inv effects.Invocation) string {
 	if inv.Principal() == "" {
-		return "the caller"
+		return "caller"
 	}
 	return "caller " + inv.Principal()
 }
@@ -222,11 +222,12 @@ func finish[T any](ctx context.Context, o *op, result *T, err error) (*T, error)
 // nothing ran, whatever became of the server.
 func (o *op) complete(e *registry.Error) *registry.Error {
 	e.Server, e.Tool, e.Phase = o.alias, o.name, o.phase
-	if o.phase != phaseCall {
-		e.Ran = registry.NotSent
-		if e.Kind == registry.KindOutcomeUnknown {
-			e.Kind = registry.KindUnavailable
-		}
+	if o.phase == phaseCall {
+		return e
+	}
+	e.Ran = registry.NotSent
+	if e.Kind == registry.KindOutcomeUnknown || e.Kind == registry.KindUpstreamError && isStatus(e) {
+		e.Kind = registry.KindUnavailable
 	}
 	return e
 }

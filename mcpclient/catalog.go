@@ -32,7 +32,8 @@ type entry struct {
 	count int
 	// problem says why the entry is malformed, as far as it was looked at.
 	problem string
-	read    bool // its definition was read
+	read    bool      // its definition was read
+	bound   []binding // the parameters that HTTP repeats in headers, once it was read
 }
 
 // catalog is one complete list.
@@ -174,6 +175,8 @@ func (c *catalog) tool(name string) (*entry, *registry.Error) {
 		e.read = true
 		if _, err := decodeTool(e.raw); err != nil {
 			e.problem = "it can't be read"
+		} else if e.bound, err = bindings(e.raw); err != nil {
+			e.problem = err.Error()
 		}
 	}
 	if e.problem != "" {

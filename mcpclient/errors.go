@@ -60,7 +60,7 @@ func ended(ctx context.Context, ran registry.Ran) *registry.Error {
 	case errors.As(cause, &known):
 		return failure(known.Kind, ran, "%s", known.Message)
 	case errors.Is(cause, context.DeadlineExceeded):
-		limit := registry.Limit{Name: "deadline", Whose: "the caller"}
+		limit := registry.Limit{Name: "deadline", Whose: "caller"}
 		return limited(failure(registry.KindTimeout, ran, "there was no answer within the %s", limit), limit)
 	case errors.Is(cause, context.Canceled):
 		return failure(registry.KindCancelled, ran, "the call was cancelled")

@@ -64,8 +64,12 @@ func (l *link) findTool(ctx context.Context, name string) (*entry, error) {
 
 // toolCall makes the request that calls a tool.
 func (l *link) toolCall(t *entry, name string, args []byte, limit registry.Limit, progress func(registry.Progress)) *request {
+	var headers []header
+	if l.agreed.modern && l.server.HTTP != nil {
+		headers = paramHeaders(t.bound, args)
+	}
 	return &request{
-		method: "tools/call", limit: int(limit.Bytes), output: limit, progress: progress, name: name,
+		method: "tools/call", limit: int(limit.Bytes), output: limit, progress: progress, name: name, headers: headers,
 		params: func(dst []byte) []byte {
 			dst = appendText(append(dst, `"name":`...), name)
 			return appendLine(append(dst, `,"arguments":`...), args)

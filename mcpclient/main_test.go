@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -55,7 +56,10 @@ func sdkServer() *mcp.Server {
 		if token := r.Params.GetProgressToken(); token != nil {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1, Total: 2, Message: "half"})
 		}
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Second):
+		}
 		return nil, nil, ctx.Err()
 	})
 	return s

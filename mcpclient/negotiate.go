@@ -92,8 +92,9 @@ func serverInfo(raw json.RawMessage) *mcp.Implementation {
 // probeFailed tells servers that need a fresh session from those that can go on with an older protocol.
 func probeFailed(ctx context.Context, p peer, err error) error {
 	e := asError(err)
+	var status *statusError
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.As(err, &status) && status.final():
 		return err
 	case e.Kind == registry.KindUpstreamError && p.alive():
 		return errLegacy

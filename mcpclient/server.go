@@ -184,6 +184,9 @@ func (d *dialer) open(ctx context.Context) (*link, error) {
 			return nil, err
 		}
 		e := attach(asError(err), d.peer)
+		if e.Kind == registry.KindUnavailable && d.HTTP != nil && !isStatus(err) {
+			d.phase(phaseConnect)
+		}
 		d.server.discard(d.peer, true)
 		return nil, e
 	}

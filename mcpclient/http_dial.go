@@ -1,0 +1,156 @@
+package mcpclient
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/cupule/cupule/config"
+	"github.com/cupule/cupule/registry"
+)
+
+const (
+	// maxHeaderBytes bounds the headers of a response.
+	maxHeaderBytes = 64 << 10
+	// maxCAFile bounds a file of roots to trust.
+	maxCAFile = 1 << 20
+)
+
+// newTransport returns the carrier of one conversation. It speaks HTTP/1.1 only: one
+// request is one exchange there, and a lost one is never sent again by the carrier itself.
+func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
+	u, err := url.Parse(s.HTTP.URL)
+	if err != nil {
+		return nil, connectFailed(s, "its URL can't be read", err)
+	}
+	g := guard{host: u.Hostname(), plain: u.Scheme != "https"}
+	t := &http.Transport{
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    8,
+		IdleConnTimeout:        time.Minute,
+		Protocols:              new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true)
+	if s.HTTP.CAFile != "" {
+		if t.TLSClientConfig, err = trust(s.HTTP.CAFile); err != nil {
+			return nil, connectFailed(s, "its ca_file can't be used", err)
+		}
+	}
+	if v.proxy != "" {
+		proxy, err := proxyFor(u, v.proxy)
+		if err != nil {
+			return nil, connectFailed(s, "its proxy can't be used", err)
+		}
+		t.Proxy = http.ProxyURL(proxy)
+		g = guard{host: proxy.Hostname()}
+	}
+	t.DialContext = (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext
+	return t, nil
+}
+
+func connectFailed(s *config.Server, what string, err error) error {
+	e := failure(registry.KindUnavailable, registry.NotSent, "server %s can't be connected to: %s", s.Alias, what)
+	return because(e, err)
+}
+
+// proxyFor returns the proxy's URL. Its text is secret, so no error repeats it.
+func proxyFor(target *url.URL, value secret) (*url.URL, error) {
+	if target.Scheme != "https" {
+		return nil, errors.New("a proxy is used for https only")
+	}
+	u, err := url.Parse(string(value))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("the variable holds no URL like http://proxy.example.org:3128")
+	}
+	return u, nil
+}
+
+// trust returns a TLS configuration that trusts the roots of this file, and no others.
+func trust(file string) (*tls.Config, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	pem, err := io.ReadAll(io.LimitReader(f, maxCAFile+1))
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if len(pem) > maxCAFile || !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificates, or is larger than %d bytes", file, maxCAFile)
+	}
+	return &tls.Config{RootCAs: pool}, nil
+}
+
+// guard judges the addresses that a connection is about to be made to, when the name has
+// been looked up: a name can lead anywhere.
+type guard struct {
+	host  string // of the URL
+	plain bool   // without TLS: to loopback only
+}
+
+// errAddress says why an address is refused.
+type errAddress struct{ addr, why string }
+
+func (e *errAddress) Error() string {
+	return fmt.Sprintf("the address %s is refused: %s", e.addr, e.why)
+}
+
+func (g guard) control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &errAddress{address, "it is no address"}
+	}
+	addr := embedded(at.Addr().WithZone("").Unmap())
+	literal, err := netip.ParseAddr(g.host)
+	named := err == nil && embedded(literal.WithZone("").Unmap()) == addr
+	switch {
+	case g.plain && !addr.IsLoopback():
+		return &errAddress{address, "without TLS only a loopback address is reached"}
+	case !named && unsafeAddr(addr):
+		return &errAddress{address, "it is a link-local, metadata or unspecified address, which a URL must name itself"}
+	}
+	return nil
+}
+
+// nat64 is the prefix under which IPv4 addresses are reached from IPv6 networks.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+func embedded(addr netip.Addr) netip.Addr {
+	if !nat64.Contains(addr) {
+		return addr
+	}
+	b := addr.As16()
+	return netip.AddrFrom4([4]byte(b[12:]))
+}
+
+// metadata are the addresses beside link-local ones where clouds hand out credentials.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"),
+	netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("168.63.129.16"),
+	netip.MustParseAddr("192.0.0.192"),
+}
+
+func unsafeAddr(addr netip.Addr) bool {
+	if addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
+		return true
+	}
+	for _, m := range metadata {
+		if addr == m {
+			return true
+		}
+	}
+	return false
+}

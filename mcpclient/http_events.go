@@ -1,0 +1,134 @@
+package mcpclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/cupule/cupule/internal/frame"
+	"github.com/cupule/cupule/registry"
+)
+
+// events reads server-sent events of bounded size. Ids and retry times are of no use here:
+// no stream is resumed.
+type events struct {
+	in    *frame.Lines
+	limit int // of the data of one event
+	data  []byte
+	name  string
+}
+
+var errEventTooLong = errors.New("event too long")
+
+// next returns the data of the next message event, valid until the next call.
+func (e *events) next() ([]byte, error) {
+	e.data, e.name = e.data[:0], ""
+	for first := true; ; first = false {
+		line, err := e.in.Next(e.limit)
+		if errors.Is(err, frame.ErrTooLong) {
+			e.data = append(e.data, value(line)...)
+			return e.data, errEventTooLong
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			line = trimBOM(line)
+		}
+		done, err := e.line(bytes.TrimSuffix(line, []byte("\r")))
+		if done || err != nil {
+			return e.data, err
+		}
+	}
+}
+
+// line takes one line, and reports whether it completes a message event.
+func (e *events) line(line []byte) (done bool, err error) {
+	if len(line) == 0 {
+		done = len(e.data) > 0 && (e.name == "" || e.name == "message")
+		if !done {
+			e.data, e.name = e.data[:0], ""
+		}
+		return done, nil
+	}
+	field, _, _ := bytes.Cut(line, []byte(":"))
+	switch string(field) {
+	case "event":
+		e.name = string(value(line)[:min(len(value(line)), 64)])
+	case "data":
+		if len(e.data) > 0 {
+			e.data = append(e.data, '\n')
+		}
+		e.data = append(e.data, value(line)...)
+		if len(e.data) > e.limit {
+			return false, errEventTooLong
+		}
+	}
+	return false, nil
+}
+
+// value returns what stands behind the colon of a line, without one blank.
+func value(line []byte) []byte {
+	_, v, _ := bytes.Cut(line, []byte(":"))
+	return bytes.TrimPrefix(v, []byte(" "))
+}
+
+// readEvents reads a stream up to the answer.
+func (x *exchange) readEvents(body io.Reader) (json.RawMessage, error) {
+	e := events{in: frame.NewLines(body, readBuffer), limit: x.request.limit + FrameOverhead}
+	for {
+		data, err := e.next()
+		if errors.Is(err, errEventTooLong) {
+			if err = x.oversized(&e, data); err == nil {
+				continue
+			}
+			return nil, err
+		}
+		if err != nil {
+			cause := masked{x.peer.mask, err}
+			return nil, because(failure(registry.KindOutcomeUnknown, registry.Sent, "the server's stream ended without an answer"), cause)
+		}
+		m := parse(data)
+		if x.answers(&m) {
+			result, err := settle(&m, x.pending(), x.peer.mask)
+			return bytes.Clone(result), err
+		}
+		x.aside(&m, data)
+	}
+}
+
+// oversized judges an event that is too long to be kept: another message is passed over,
+// and what is or may be the answer fails the call.
+func (x *exchange) oversized(e *events, data []byte) error {
+	var s skimmer
+	s.Write(data)
+	if s.method && e.in.Discard(MaxDiscard, nil) == nil {
+		x.peer.notes.drop()
+		return nil
+	}
+	return x.tooLarge()
+}
+
+// aside takes a message that is not the answer.
+func (x *exchange) aside(m *message, data []byte) {
+	p := x.peer
+	method, named := text(m.method)
+	switch {
+	case m.problem != "" || !named:
+		p.stray.add(p.mask, data)
+	case m.id != nil:
+		if !p.agreed.Load().modern && len(m.id) <= 256 {
+			p.later(p.agreed.Load().appendReply(nil, m.id, method))
+		}
+	case len(m.params) > FrameOverhead:
+		p.notes.drop()
+	default:
+		if token, report, ok := progressOf(m.params); ok && method == "notifications/progress" && x.request.progress != nil {
+			if id, own := ownID(token); own && id == x.id {
+				x.request.progress(report)
+			}
+		}
+		p.notes.deliver(method, m.params)
+	}
+}
