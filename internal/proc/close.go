@@ -11,9 +11,9 @@ const (
 	EOFGrace = 250 * time.Millisecond
 	// TermGrace is how long its group may take to exit on SIGTERM.
 	TermGrace = 250 * time.Millisecond
-	// KillGrace is how long the system may take to end a group on SIGKILL.
+	// KillGrace is how long, at least, the system may take to end a group on SIGKILL.
 	KillGrace = 130 * time.Millisecond
-	// EscapeGrace is how long, after that, the pipes may take to be let go of.
+	// EscapeGrace is how long, at least, the pipes may take to be let go of after that.
 	EscapeGrace = 100 * time.Millisecond
 	stderrGrace = 20 * time.Millisecond
 	// CloseLimit is how long Close takes at most, with the default graces.
@@ -58,8 +58,8 @@ type Report struct {
 func (p *Process) Close(grace ...time.Duration) Report {
 	p.closing.Do(func() {
 		began := time.Now()
-		p.report.Stage = p.end(graces(grace))
-		p.report.Escaped = p.report.Stage != Stuck && p.child.escaped(p.stdout, p.stderr)
+		p.report.Stage = p.end(began, graces(grace))
+		p.report.Escaped = p.report.Stage != Stuck && p.child.escaped(remaining(began, EscapeGrace), p.stdout, p.stderr)
 		p.finishStderr()
 		p.closePipes()
 		p.readers.Wait()
@@ -76,7 +76,7 @@ func graces(given []time.Duration) [2]time.Duration {
 }
 
 // end brings the child to its end and says what it took.
-func (p *Process) end(grace [2]time.Duration) Stage {
+func (p *Process) end(began time.Time, grace [2]time.Duration) Stage {
 	gone := p.within(0)
 	_ = p.stdin.Close()
 	if gone {
@@ -91,10 +91,16 @@ func (p *Process) end(grace [2]time.Duration) Stage {
 		return OnTerm
 	}
 	p.child.signal(true)
-	if p.within(KillGrace) {
+	if p.within(remaining(began, KillGrace+EscapeGrace) - EscapeGrace) {
 		return OnKill
 	}
 	return Stuck
+}
+
+// remaining is what the stages before have left of the limit, or least if that is more: a
+// busy system takes its time.
+func remaining(began time.Time, least time.Duration) time.Duration {
+	return max(CloseLimit-stderrGrace-time.Since(began), least)
 }
 
 // finishStderr waits until the end of stderr has been read, and not much longer where

@@ -54,7 +54,8 @@ func roles() map[string]func([]string) {
 			say("ready")
 		},
 		"talk":       func([]string) { _, _ = os.Stdout.Write(make([]byte, 512<<10)) },
-		"grandchild": func([]string) { fork(&syscall.SysProcAttr{}, "ignore-term") },
+		"grandchild": func([]string) { fork(&syscall.SysProcAttr{}, "hold") },
+		"hold":       func([]string) { signal.Ignore(syscall.SIGTERM); select {} },
 		"setsid":     func([]string) { fork(&syscall.SysProcAttr{Setsid: true}, "until-broken") },
 		"until-broken": func([]string) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)

@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"os"
+	"time"
 )
 
 var errBusy = errors.New("the file is busy")
@@ -35,4 +36,4 @@ func (c *child) wait() string {
 // signal kills: there is no gentler way here.
 func (c *child) signal(bool) { _ = c.process.Kill() }
 
-func (c *child) escaped(...*os.File) bool { return false }
+func (c *child) escaped(time.Duration, ...*os.File) bool { return false }

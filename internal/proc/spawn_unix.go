@@ -138,10 +138,10 @@ func (c *child) signal(kill bool) {
 }
 
 // escaped reports whether somebody outside the group holds the other end of one of the pipes.
-// Killed processes take a moment to let go, so it waits while the group still has members.
+// Killed processes take a moment to let go, so it waits, up to d, while the group has members.
 // (Should its id be a stranger's by now, asking for it does no harm.)
-func (c *child) escaped(pipes ...*os.File) bool {
-	deadline := time.Now().Add(EscapeGrace)
+func (c *child) escaped(d time.Duration, pipes ...*os.File) bool {
+	deadline := time.Now().Add(d)
 	for {
 		empty := errors.Is(unix.Kill(-c.pid, 0), unix.ESRCH)
 		if hungUp(pipes, 0) {

@@ -73,7 +73,7 @@ func TestBehavioursOverHTTP(t *testing.T) {
 			case leaves:
 				c.enough = len(strings.SplitN(shown, " ", 3)[2])
 			case tt.want == "context canceled":
-				c.patience = 50 * time.Millisecond
+				c.leaves = func() bool { return server.Record().Count("tools/call") > 0 }
 			}
 			got := strings.ReplaceAll(c.post(call), server.Elsewhere.URL, "ELSEWHERE")
 			if tt.fault.Do == CompressionBomb {
@@ -91,14 +91,14 @@ func TestBehavioursOverHTTP(t *testing.T) {
 
 // caller posts messages as a client would, and tells in one line what came back.
 type caller struct {
-	ctx      context.Context
-	t        *testing.T
-	url      string
-	client   *http.Client
-	session  string
-	header   http.Header
-	patience time.Duration // leaves after so long; zero is never
-	enough   int           // leaves after so many bytes; zero is never
+	ctx     context.Context
+	t       *testing.T
+	url     string
+	client  *http.Client
+	session string
+	header  http.Header
+	leaves  func() bool // leaves when this is so; nil is never
+	enough  int         // leaves after so many bytes; zero is never
 }
 
 func newCaller(ctx context.Context, t *testing.T, server *HTTPServer) *caller {
@@ -122,8 +122,13 @@ func (c *caller) do(method, message string) string {
 	if c.session != "" {
 		r.Header.Set(sessionHeader, c.session)
 	}
-	if c.patience > 0 {
-		defer time.AfterFunc(c.patience, leave).Stop()
+	if c.leaves != nil {
+		go func() {
+			for ctx.Err() == nil && !c.leaves() {
+				time.Sleep(time.Millisecond)
+			}
+			leave()
+		}()
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
@@ -234,7 +239,7 @@ func TestAbandonedCallsAreRecorded(t *testing.T) {
 	server := Good().With(Fault{At: CallTool, Do: Silent}).HTTP(t)
 	c := newCaller(t.Context(), t, server)
 	c.post(hello)
-	c.patience = 20 * time.Millisecond
+	c.leaves = func() bool { return server.Record().Count("tools/call") > 0 }
 	c.post(call)
 	for deadline := time.Now().Add(guard); ; time.Sleep(time.Millisecond) {
 		if left := server.Record().Of(Abandoned); len(left) == 1 && left[0].Method == "tools/call" && string(left[0].ID) == "7" {
