@@ -82,15 +82,22 @@ func (b Backend) Check() error {
 // backend is a Backend in use.
 type backend struct {
 	Backend
-	names  map[string]string // operations by name, so that names in requests aren't copied
-	uses   atomic.Int64      // calls that run on it, and one while it is current
-	unused chan struct{}     // closed when uses reaches zero
+	known  map[string]known // operations by name
+	uses   atomic.Int64     // calls that run on it, and one while it is current
+	unused chan struct{}    // closed when uses reaches zero
+}
+
+// known is what a server knows of an operation: its name, so that names in requests
+// aren't copied, and how quick it is.
+type known struct {
+	name string
+	pace *pace
 }
 
 func newBackend(b Backend) *backend {
-	made := &backend{Backend: b, names: map[string]string{}, unused: make(chan struct{})}
+	made := &backend{Backend: b, known: map[string]known{}, unused: make(chan struct{})}
 	for _, op := range b.Registry.Operations() {
-		made.names[op.Name] = op.Name
+		made.known[op.Name] = known{op.Name, newPace()}
 	}
 	made.uses.Store(1)
 	return made
@@ -115,12 +122,12 @@ func (b *backend) leave() {
 	}
 }
 
-// method returns the name as a string.
-func (b *backend) method(name []byte) string {
-	if known, ok := b.names[string(name)]; ok {
-		return known
+// method returns the name as a string, and the pace of the operation if there is one.
+func (b *backend) method(name []byte) (string, *pace) {
+	if k, ok := b.known[string(name)]; ok {
+		return k.name, k.pace
 	}
-	return string(name)
+	return string(name), nil
 }
 
 // caller returns the caller of this name, or nil.

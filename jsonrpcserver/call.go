@@ -29,6 +29,7 @@ type call struct {
 	backend *backend
 	inv     effects.Invocation
 	peer    string
+	pace    *pace // of the operation; nil where there is none of this name
 }
 
 // newCall copies out of the read buffer what outlives it.
@@ -41,7 +42,8 @@ func newCall(e *envelope, b *backend) call {
 		}
 	}
 	block := make([]byte, 0, len(e.id)+len(params)+len(token))
-	c := call{method: b.method(e.method), backend: b}
+	c := call{backend: b}
+	c.method, c.pace = b.method(e.method)
 	block, c.id = keep(block, e.id)
 	block, c.token = keep(block, token)
 	_, c.params = keep(block, params)

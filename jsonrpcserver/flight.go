@@ -18,6 +18,8 @@ type flight struct {
 	// The stream's mutex guards these.
 	previous, next *flight
 	done           bool
+
+	alone bool // nothing else ran on the stream when it was admitted
 }
 
 // admit takes a slot for a call, or returns why there is none.
@@ -37,6 +39,7 @@ func (st *stream) admit(f *flight) *registry.Error {
 	}
 	st.slots++
 	st.bytes += f.size
+	f.alone = st.running == nil
 	if f.next = st.running; f.next != nil {
 		f.next.previous = f
 	}
@@ -59,21 +62,13 @@ func (st *stream) land(f *flight) {
 
 // run runs an admitted call and sends its reply.
 func (f *flight) run() {
-	s := f.stream.server
-	var progress func(registry.Progress)
-	if f.token != nil && f.id != nil {
-		progress = f.report
-	}
-	result, failure := s.invoke(f, &f.call, progress)
-	f.backend.leave()
-	if failure != nil && f.id == nil {
-		s.opts.Logger.Debug("a notification failed", "operation", f.method, "error", failure.Error())
-	}
-	f.finish(result, failure)
+	result, failure := f.invoke()
+	f.finish(result, failure, false)
 }
 
-// finish puts the reply into the outbox, and writes if nobody does.
-func (f *flight) finish(result json.RawMessage, failure *registry.Error) {
+// finish puts the reply into the outbox, and writes if nobody does. The reader leaves
+// writing for later, unless much has gathered.
+func (f *flight) finish(result json.RawMessage, failure *registry.Error, reader bool) {
 	st := f.stream
 	last := f.batch != nil && f.batch.finish(f.index, &f.call, result, failure)
 	var text []byte
@@ -95,11 +90,15 @@ func (f *flight) finish(result json.RawMessage, failure *registry.Error) {
 	default:
 		st.out.result(f.id, result, f.size)
 	}
-	write := st.becomeWriter()
+	flush := reader && (len(st.out.queue) > 1 || 2*st.slots > st.server.opts.MaxInFlight)
+	write := !reader && st.becomeWriter()
 	st.settle()
 	st.mu.Unlock()
-	if write {
+	switch {
+	case write:
 		st.write()
+	case flush:
+		st.flush()
 	}
 }
 

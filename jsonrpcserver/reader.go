@@ -25,6 +25,9 @@ func (st *stream) readAll() (lost bool, err error) {
 			if !st.take(data) {
 				return true, nil
 			}
+			if !st.runReady() {
+				return false, errHandedOver
+			}
 		case errors.Is(err, frame.ErrTooLong):
 			st.began = time.Time{}
 			st.refuse(nil, tooLong(st.server.opts.MaxMessage))
@@ -67,6 +70,10 @@ func (st *stream) takeRest(data []byte) {
 		return
 	}
 	st.take(data)
+	if f := st.ready; f != nil {
+		st.ready = nil
+		go f.run()
+	}
 }
 
 // isHTTP reports whether the first line is that of an HTTP request. A browser can be made
@@ -84,8 +91,10 @@ func (st *stream) waitForRoom() {
 	st.mu.Unlock()
 }
 
-// read reads from the connection, with the deadline that is due.
-func (st *stream) read(p []byte) (int, error) {
+// readMore reads from the connection, with the deadline that is due. First it sends what
+// is ready, since reading may wait.
+func (st *stream) readMore(p []byte) (int, error) {
+	st.flush()
 	if st.timed {
 		st.arm(time.Now())
 	}
@@ -243,7 +252,11 @@ func (st *stream) launch(e *envelope, b *backend, inv effects.Invocation, size i
 		f.batch.expect(size)
 	}
 	b.enter()
-	go f.run()
+	if st.mayRun(f) {
+		st.ready = f
+	} else {
+		go f.run()
+	}
 	return nil
 }
 

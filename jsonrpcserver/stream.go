@@ -2,6 +2,7 @@ package jsonrpcserver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -36,7 +37,11 @@ type stream struct {
 	armed  time.Time // when the read deadline was set last
 	began  time.Time // when the message that is being read was first seen; zero for none
 	opened time.Time
-	lines  int // that were read
+	lines  int     // that were read
+	ready  *flight // that the reader is to run itself
+	raw    *rawWriter
+
+	turns turns
 
 	written time.Time // when the write deadline was set last; used by the writer alone
 
@@ -60,7 +65,10 @@ func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer st
 		closed: make(chan struct{}), out: outbox{buffers: &s.buffers},
 	}
 	st.room.L = &st.mu
-	st.frames = frame.NewMessages(readerFunc(st.read))
+	st.frames = frame.NewMessages(readerFunc(st.readMore))
+	st.raw = newRawWriter(conn)
+	st.turns.timer = time.AfterFunc(time.Hour, st.lookAfter)
+	st.turns.timer.Stop()
 	return st
 }
 
@@ -70,16 +78,27 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // run reads until the peer ends its requests, waits until everything is answered, and closes.
 func (st *stream) run() {
+	st.read()
+	<-st.closed
+	st.finishReading()
+}
+
+// read is the reader, until another takes over or there is nothing more to read.
+func (st *stream) read() {
 	lost, err := st.readAll()
+	if errors.Is(err, errHandedOver) {
+		return
+	}
 	st.mu.Lock()
-	st.ended, st.linger = true, lost
+	st.ended, st.linger = true, lost && !st.dead
+	if st.becomeWriter() {
+		go st.write()
+	}
 	st.settle()
 	st.mu.Unlock()
 	if err != nil {
 		st.abort()
 	}
-	<-st.closed
-	st.finishReading()
 }
 
 // settle closes the connection when nothing is left to do. The mutex is held.
@@ -105,7 +124,10 @@ func (st *stream) close() {
 // finishReading lets a peer that is still sending read the last reply: closing a socket
 // with unread bytes would reset it.
 func (st *stream) finishReading() {
-	if !st.linger {
+	st.mu.Lock()
+	linger := st.linger
+	st.mu.Unlock()
+	if !linger {
 		return
 	}
 	if half, ok := st.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
@@ -177,17 +199,37 @@ func (st *stream) write() {
 			st.mu.Unlock()
 			return
 		}
-		p := st.out.take()
-		st.slots -= p.slots
-		st.bytes -= p.bytes
-		st.room.Signal()
+		p := st.takePiece()
 		st.mu.Unlock()
-		if err := st.writeAll(p.data); err != nil {
-			st.abort()
+		if !st.writePiece(p, 0) {
 			return
 		}
-		st.out.giveBack(p)
 	}
+}
+
+// writeFrom is the writer too, and begins within a piece.
+func (st *stream) writeFrom(p piece, n int) {
+	if st.writePiece(p, n) {
+		st.write()
+	}
+}
+
+func (st *stream) writePiece(p piece, n int) bool {
+	if err := st.writeAll(p.data[n:]); err != nil {
+		st.abort()
+		return false
+	}
+	st.out.giveBack(p)
+	return true
+}
+
+// takePiece takes a piece out of the outbox and frees what it holds. The mutex is held.
+func (st *stream) takePiece() piece {
+	p := st.out.take()
+	st.slots -= p.slots
+	st.bytes -= p.bytes
+	st.room.Signal()
+	return p
 }
 
 // writeAll writes in parts, each of which the peer must take within the write deadline.

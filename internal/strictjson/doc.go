@@ -25,6 +25,6 @@
 //
 // One pass, no recursion, and no allocation for a valid text; strings are read eight bytes
 // at a time. [DuplicateKey] allocates nothing for objects of up to 16 keys and nesting of up
-// to 16; larger objects go into a table with a random seed, so that chosen keys
+// to 8; larger objects go into a table with a random seed, so that chosen keys
 // can't make it slow. All functions are pure and safe for concurrent use.
 package strictjson

@@ -9,7 +9,8 @@ import (
 const few = 16
 
 // DuplicateKey finds the first key in a valid text that stands in its object already, at
-// any depth, compared after unescaping. The pointer is a JSON pointer to it.
+// any depth, compared after unescaping. The pointer is a JSON pointer to it. The text is
+// smaller than 2 GiB.
 func DuplicateKey(data []byte) (pointer string, found bool) { return duplicate(data, MaxDepth) }
 
 // DuplicateMember is DuplicateKey for the keys of the outermost object alone.
@@ -18,12 +19,12 @@ func DuplicateMember(data []byte) (pointer string, found bool) { return duplicat
 // duplicate looks at the keys of objects that are nested at most depth deep.
 func duplicate(data []byte, depth int) (pointer string, found bool) {
 	var someKeys [2 * few]span
-	var someObjects [few]object
+	var someObjects [few / 2]object
 	w := walker{data: data, keys: someKeys[:0], open: someObjects[:0]}
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{':
-			w.open = append(w.open, object{first: len(w.keys)})
+			w.open = append(w.open, object{first: int32(len(w.keys))})
 			w.due = true
 		case '[':
 			w.open = append(w.open, object{first: -1})
@@ -60,28 +61,29 @@ type walker struct {
 
 // object is an open object, or an array where first is -1.
 type object struct {
-	first int    // its first key in walker.keys
+	first int32  // its first key in walker.keys
 	table *table // of its keys, once they are more than a few
 }
 
 // span is a key: a part of the text, or of walker.unquote.
-type span struct {
-	begin, end int
-	escaped    bool
-}
+// Small spans keep the stack small that a call needs, which fresh goroutines feel.
+type span struct{ begin, end uint32 }
+
+// inUnquote marks the begin of a span in walker.unquote.
+const inUnquote = 1 << 31
 
 func (w walker) span(begin, end int, escaped bool) (walker, span) {
 	if !escaped {
-		return w, span{begin: begin, end: end}
+		return w, span{uint32(begin), uint32(end)}
 	}
-	start := len(w.unquote)
+	start := uint32(len(w.unquote))
 	w.unquote = AppendUnescaped(w.unquote, w.data[begin:end])
-	return w, span{begin: start, end: len(w.unquote), escaped: true}
+	return w, span{start | inUnquote, uint32(len(w.unquote))}
 }
 
 func (w walker) bytes(k span) []byte {
-	if k.escaped {
-		return w.unquote[k.begin:k.end]
+	if k.begin&inUnquote != 0 {
+		return w.unquote[k.begin&^inUnquote : k.end]
 	}
 	return w.data[k.begin:k.end]
 }
