@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cupule/cupule/internal/names"
 )
@@ -37,7 +38,7 @@ type ImportOptions struct {
 }
 
 // startupOfLaunchers is the startup of servers whose launcher may have to download them first.
-const startupOfLaunchers = 60 * 1e9
+const startupOfLaunchers = time.Minute
 
 // Import reads the JSON in which other tools keep their servers: {"mcpServers": {...}},
 // {"servers": {...}} with comments, trailing commas and inputs, {"mcp": {"servers": {...}}},
@@ -58,7 +59,7 @@ func Import(data []byte, opts *ImportOptions) (*Imported, error) {
 		return nil, fmt.Errorf("config: import: this is no JSON: %w", jsonPlace(text, err))
 	}
 	i := &importer{inputs: map[string]string{}, aliases: map[string]bool{}, literals: map[string]string{}}
-	list, err := i.find(raw)
+	list, err := i.find(raw, true)
 	if err != nil {
 		return nil, fmt.Errorf("config: import: %w", err)
 	}
@@ -84,7 +85,7 @@ type importer struct {
 }
 
 // find returns the servers by name, whatever form they are kept in.
-func (i *importer) find(raw json.RawMessage) ([]member, error) {
+func (i *importer) find(raw json.RawMessage, outermost bool) ([]member, error) {
 	top, err := members(raw)
 	if err != nil {
 		return nil, err
@@ -97,8 +98,8 @@ func (i *importer) find(raw json.RawMessage) ([]member, error) {
 		case "inputs":
 			i.readInputs(m.value)
 		case "mcp":
-			if found == nil {
-				return i.find(m.value)
+			if found == nil && outermost {
+				return i.find(m.value, false)
 			}
 		}
 	}

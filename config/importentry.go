@@ -240,10 +240,10 @@ var takesValue = regexp.MustCompile(`^(?:--?header|-H|-e|--env)$`)
 // secretFlag reports whether a secret is given by a flag at n, with its value behind = or
 // as the next argument.
 func secretFlag(args []string, n int) (flag, value string, found bool) {
-	if flag, value, ok := strings.Cut(args[n], "="); ok && strings.HasPrefix(flag, "-") && secretWord.MatchString(flag) {
+	if flag, value, ok := strings.Cut(args[n], "="); ok && strings.HasPrefix(flag, "-") && secretName(flag) {
 		return flag, value, secretValue(value) || strings.Contains(value, "${")
 	}
-	if n+1 < len(args) && flagSyntax.MatchString(args[n]) && secretWord.MatchString(args[n]) {
+	if n+1 < len(args) && flagSyntax.MatchString(args[n]) && secretName(args[n]) {
 		value = args[n+1]
 		return args[n], value, secretValue(value) && !strings.HasPrefix(value, "-") || strings.Contains(value, "${")
 	}

@@ -194,6 +194,9 @@ func TestLoadErrors(t *testing.T) {
 	if cfg, err := Load(dir); err == nil || cfg != nil {
 		t.Errorf("a folder: %v", err)
 	}
+	if _, err := os.Stat("/dev/zero"); err != nil {
+		t.Skip("no file without end here")
+	}
 	var all *Error
 	if _, err := Load("/dev/zero"); !errors.As(err, &all) || len(all.Problems) != 1 {
 		t.Errorf("a file without end: %v", err)
@@ -240,38 +243,39 @@ func TestNoSecretInProblems(t *testing.T) {
 func TestLinear(t *testing.T) {
 	lines := func(n int, format string) string {
 		var b strings.Builder
-		for i := range n {
+		for i := range n / slowdown {
 			fmt.Fprintf(&b, format, i)
 		}
 		return b.String()
 	}
+	repeat := func(text string, n int) string { return strings.Repeat(text, max(n/slowdown, 1)) }
 	tools := "mcp:\n  a:\n    stdio: {command: x}\n    allowed:\n"
 	for name, text := range map[string]string{
 		"unknown keys":      lines(20_000, "k%d: 1\n"),
 		"servers":           "mcp:\n" + lines(20_000, "  s%d: {}\n"),
-		"duplicates":        "mcp:\n" + strings.Repeat("  a: {}\n", 100_000),
+		"duplicates":        "mcp:\n" + repeat("  a: {}\n", 100_000),
 		"tools":             tools + lines(20_000, "      t%d: {effects: [mutation]}\n"),
 		"wrong tools":       tools + lines(10_000, "      t%d: {effects: []}\n") + "operations:\n" + lines(20_000, "  o%d: {tool: a/u%[1]d}\n"),
-		"a long key":        "mcp: {" + strings.Repeat("a", 1000) + ": {" + lines(20_000, "k%d: 1,") + "}}\n",
+		"a long key":        "mcp: {" + repeat("a", 1000) + ": {" + lines(20_000, "k%d: 1,") + "}}\n",
 		"one line":          "mcp: {" + lines(50_000, "é%d: {}, ") + "}\n",
-		"no keys":           strings.Repeat("?\n", 400_000),
-		"flags":             "mcp: {a: {stdio: {command: x, args: [" + strings.Repeat("\"--token\", ", 80_000) + "]}}}",
-		"assignments":       "mcp: {a: {stdio: {command: x, args: [" + strings.Repeat("x=y, ", 200_000) + "]}}}",
-		"digits":            "mcp: {a: {concurrency: " + strings.Repeat("1", 1_000_000) + "}}",
-		"seconds":           "mcp: {a: {startup: " + strings.Repeat("1", 1_000_000) + "}}",
-		"a size":            "callers: {a: {max_output: " + strings.Repeat("1", 1_000_000) + "KB}}",
-		"depth":             "operations: {a: {effects: [], params: {a: " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + "}}}",
-		"open":              strings.Repeat("[", 1_000_000),
-		"dashes":            strings.Repeat("- ", 500_000),
-		"a long argument":   "mcp: {a: {stdio: {command: x, args: [" + strings.Repeat("a-", 500_000) + "]}}}",
-		"a long URL":        "mcp: {a: {http: {url: 'https://x.org/?" + strings.Repeat("a=b&", 200_000) + "'}}}",
-		"tags":              strings.Repeat("%TAG !a! b\n", 90_000),
-		"aliases":           "mcp: {a: {stdio: {command: &b x, args: [" + strings.Repeat("*b,", 200_000) + "]}}}",
+		"no keys":           repeat("?\n", 400_000),
+		"flags":             "mcp: {a: {stdio: {command: x, args: [" + repeat("\"--token\", ", 80_000) + "]}}}",
+		"assignments":       "mcp: {a: {stdio: {command: x, args: [" + repeat("x=y, ", 200_000) + "]}}}",
+		"digits":            "mcp: {a: {concurrency: " + repeat("1", 1_000_000) + "}}",
+		"seconds":           "mcp: {a: {startup: " + repeat("1", 1_000_000) + "}}",
+		"a size":            "callers: {a: {max_output: " + repeat("1", 1_000_000) + "KB}}",
+		"depth":             "operations: {a: {effects: [], params: {a: " + repeat("[", 9_000) + repeat("]", 9_000) + "}}}",
+		"open":              repeat("[", 1_000_000),
+		"dashes":            repeat("- ", 500_000),
+		"a long argument":   "mcp: {a: {stdio: {command: x, args: [" + repeat("a-", 500_000) + "]}}}",
+		"a long URL":        "mcp: {a: {http: {url: 'https://x.org/?" + repeat("a=b&", 200_000) + "'}}}",
+		"tags":              repeat("%TAG !a! b\n", 90_000),
+		"aliases":           "mcp: {a: {stdio: {command: &b x, args: [" + repeat("*b,", 200_000) + "]}}}",
 		"patterns":          "callers: {c: {operations: [" + lines(60_000, "a%d*,") + "]}}",
-		"comments":          strings.Repeat("a: b\n# c\n", 100_000),
+		"comments":          repeat("a: b\n# c\n", 100_000),
 		"listeners":         "callers: {a: {token_env: A}}\nserve: {listen: [" + lines(30_000, "tcp://127.0.0.1:%d,") + "]}",
-		"a block of text":   "operations: {}\nmcp: |\n" + strings.Repeat(" x\n", 300_000),
-		"a folded text":     "mcp: \"" + strings.Repeat("x\n\n", 300_000) + "\"",
+		"a block of text":   "operations: {}\nmcp: |\n" + repeat(" x\n", 300_000),
+		"a folded text":     "mcp: \"" + repeat("x\n\n", 300_000) + "\"",
 		"nested references": nestedAliases(30),
 	} {
 		t.Run(name, func(t *testing.T) {

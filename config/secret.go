@@ -32,19 +32,24 @@ func opaque(text string, least int) bool {
 	return false
 }
 
+// disordered reports whether letters and digits, or capitals and small letters, change
+// places too often, or digits are too many, for anything that a person named.
 func disordered(run string) bool {
-	digits, changes := 0, 0
+	digits, changes, cases := 0, 0, 0
 	for i := range len(run) {
-		isDigit := run[i] >= '0' && run[i] <= '9'
-		if isDigit {
+		if isDigit(run[i]) {
 			digits++
 		}
-		if i > 0 && isDigit != (run[i-1] >= '0' && run[i-1] <= '9') {
+		if i > 0 && isDigit(run[i]) != isDigit(run[i-1]) {
 			changes++
+		} else if i > 0 && (run[i] >= 'a') != (run[i-1] >= 'a') {
+			cases++
 		}
 	}
-	return digits >= 3 && changes >= 4
+	return digits >= 3 && changes >= 4 || len(run) >= 24 && digits >= len(run)/4 || len(run) >= 20 && cases*5 >= len(run)*2
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // mixed reports whether text has capitals, small letters and digits.
 func mixed(text string) bool {
@@ -73,9 +78,11 @@ func checkVariable(text string) error {
 
 var (
 	secretWord  = regexp.MustCompile(`(?i)(?:^|[-_.])(?:token|api[-_]?key|apikey|access[-_]?key|secret[-_]?key|private[-_]?key|secret|password|passwd|passphrase|pwd|pat|bearer|authorization)$`)
+	secretCamel = regexp.MustCompile(`[a-z0-9](?:Token|ApiKey|APIKey|AccessKey|SecretKey|Secret|Password)$`)
+	secretEnv   = regexp.MustCompile(`^(?:-e|--env=)?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?)=(.+)$`)
 	secretQuery = regexp.MustCompile(`(?i)(?:^|[-_.])(?:key|auth|sig|signature|credential|credentials|code|jwt|session)$`)
 	bearer      = regexp.MustCompile(`(?i)(?:\bbearer|\bbasic)\s+[A-Za-z0-9._~+/=-]{6,}`)
-	headerValue = regexp.MustCompile(`(?i)^(?:proxy-)?(?:authorization|cookie|[a-z0-9-]*(?:token|api-?key|secret))\s*:\s*[^\s$]`)
+	headerValue = regexp.MustCompile(`(?i)(?:^|=)(?:proxy-)?(?:authorization|cookie|[a-z0-9-]*(?:token|api-?key|secret))\s*:\s*[^\s$]`)
 	assignment  = regexp.MustCompile(`^-{0,2}([A-Za-z0-9][A-Za-z0-9_.-]*)=(.*)$`)
 	userinfo    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://[^/@\s]*:[^/@\s$]+@`)
 	placeholder = regexp.MustCompile(`^(?:\$\{?[A-Za-z_:-]|%[A-Za-z_]+%$|<.*>$)`)
@@ -88,7 +95,7 @@ var (
 func secretArgs(args []string) []int {
 	var found []int
 	for i, arg := range args {
-		flag := i > 0 && flagSyntax.MatchString(args[i-1]) && secretWord.MatchString(args[i-1]) && !strings.HasPrefix(arg, "-")
+		flag := i > 0 && flagSyntax.MatchString(args[i-1]) && secretName(args[i-1]) && !strings.HasPrefix(arg, "-")
 		if flag && secretValue(arg) || secretArg(arg) {
 			found = append(found, i)
 		}
@@ -96,11 +103,20 @@ func secretArgs(args []string) []int {
 	return found
 }
 
+// secretName reports whether a flag or parameter is called like a secret.
+func secretName(name string) bool {
+	return secretWord.MatchString(name) || secretCamel.MatchString(name)
+}
+
 func secretArg(arg string) bool {
-	if m := assignment.FindStringSubmatch(arg); m != nil && secretWord.MatchString(m[1]) && secretValue(m[2]) {
+	if m := assignment.FindStringSubmatch(arg); m != nil && secretName(m[1]) && secretValue(m[2]) {
 		return true
 	}
-	return literal(arg) || bearer.MatchString(arg) || headerValue.MatchString(arg) || userinfo.MatchString(arg) ||
+	if m := secretEnv.FindStringSubmatch(arg); m != nil && secretValue(m[1]) {
+		return true
+	}
+	header := headerValue.MatchString(arg) && !strings.Contains(arg, "${")
+	return literal(arg) || bearer.MatchString(arg) || header || userinfo.MatchString(arg) ||
 		mixed(arg) && !strings.ContainsAny(arg, `/\. `) && opaque(arg, 24)
 }
 
@@ -112,7 +128,7 @@ func secretValue(text string) bool {
 
 // secretParameter reports whether a URL's parameter looks like a secret.
 func secretParameter(name, text string) bool {
-	return text != "" && (secretWord.MatchString(name) || secretQuery.MatchString(name) || literal(text) || opaque(text, 20))
+	return text != "" && (secretName(name) || secretQuery.MatchString(name) || literal(text) || opaque(text, 20))
 }
 
 const secretArgSay = "this argument looks like a secret: pass it in env, by the name of a variable; arguments are visible to every process"
