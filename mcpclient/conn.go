@@ -202,13 +202,13 @@ func (k *conn) read() {
 	end := k.post(k.frames())
 	k.out.close()
 	k.calls.fail(end)
-	if k.notes != nil {
-		k.notes.close()
-	}
 }
 
 func (k *conn) frames() error {
 	for first := true; ; first = false {
+		// The limit is that of the calls in flight when a line begins, which is when their
+		// answers can; while the line is waited for, it may be lower. Next reports the error.
+		_, _ = k.in.Buffered().Peek(1)
 		line, owned, err := k.in.NextOwned(k.calls.frameLimit())
 		if errors.Is(err, frame.ErrTooLong) {
 			err = k.oversized(line)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/cupule/cupule/mcpclient/mcptest"
 	"os"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 const serverVariable = "MCPCLIENT_TEST_SERVER"
 
 func TestMain(m *testing.M) {
+	mcptest.Main()
 	if kind := os.Getenv(serverVariable); kind != "" {
 		if err := runServer(kind); err != nil {
 			fmt.Fprintln(os.Stderr, err)
