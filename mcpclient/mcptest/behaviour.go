@@ -148,7 +148,7 @@ const (
 const (
 	// RedirectSame redirects to another path of this server, with status Code (307).
 	RedirectSame Behaviour = "redirect-same"
-	// RedirectOther redirects to HTTPServer.Elsewhere, which answers well.
+	// RedirectOther redirects to HTTPServer.Elsewhere, which answers well, over plain HTTP always.
 	RedirectOther Behaviour = "redirect-other"
 	// Redirect redirects to the address Text.
 	Redirect Behaviour = "redirect"

@@ -34,7 +34,7 @@ func (s Script) HTTP(tb testing.TB) *HTTPServer {
 	return s.serve(tb, (*httptest.Server).Start)
 }
 
-// HTTPS does so over TLS. Certificate, in PEM, is what to trust.
+// HTTPS does so over TLS. Client trusts its certificate.
 func (s Script) HTTPS(tb testing.TB) *HTTPServer {
 	tb.Helper()
 	return s.serve(tb, (*httptest.Server).StartTLS)
