@@ -269,7 +269,7 @@ func (x *exchange) answer(data []byte) {
 	case err != nil && err.Limit != nil && err.Limit.Name == "batch":
 		x.web.fail(x.w, http.StatusRequestEntityTooLarge, err)
 	case err != nil:
-		x.web.fail(x.w, http.StatusBadRequest, err)
+		x.web.fail(x.w, http.StatusOK, err)
 	case t.batch:
 		x.answerBatch(&t)
 	default:
@@ -283,7 +283,7 @@ func (x *exchange) answerOne(e *envelope) {
 		x.w.WriteHeader(http.StatusNoContent)
 		return
 	case e.fault != "":
-		sendJSON(x.w, http.StatusBadRequest, appendError(nil, e.id, invalidRequest(e.fault)))
+		sendJSON(x.w, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
 		return
 	}
 	c := x.newCall(e)
