@@ -67,7 +67,7 @@ func (c *Client) callTool(ctx context.Context, r ToolCall, from source) (result 
 }
 
 // source gets a session for one call, and takes it back.
-type source func(ctx context.Context, o *op) (l *link, giveBack func(err error), err error)
+type source func(ctx context.Context, o *op) (l *link, giveBack func(), err error)
 
 // op is one call on its way: what is called, how far it has come, and its event.
 type op struct {
@@ -80,7 +80,7 @@ type op struct {
 	inv     effects.Invocation
 	phase   string
 	event   registry.Event
-	peer    peer // that the call reached
+	spare   bool // the session is a warm one
 }
 
 // begin looks up what is called. What isn't configured has no rule.
@@ -171,16 +171,23 @@ func (o *op) run(ctx context.Context, from source, work func(context.Context, *l
 		return err
 	}
 	defer leave()
+	err = o.attempt(ctx, from, work)
+	if o.spare && renewable(err) {
+		return o.attempt(ctx, o.server.fresh, work)
+	}
+	return err
+}
+
+func (o *op) attempt(ctx context.Context, from source, work func(context.Context, *link) error) error {
 	l, giveBack, err := from(ctx, o)
 	if err != nil {
 		return err
 	}
-	o.peer, o.phase = l.peer, phaseList
-	err = work(ctx, l)
-	if err != nil {
+	o.phase = phaseList
+	if err = work(ctx, l); err != nil {
 		err = attach(asError(err), l.peer)
 	}
-	giveBack(err)
+	giveBack()
 	return err
 }
 
@@ -194,13 +201,26 @@ func (o *op) deadline(ctx context.Context) (context.Context, context.CancelFunc)
 	return withTimeout(ctx, d, "timeout", whose)
 }
 
-// borrow gets a session that lasts one call.
-func (c *Client) borrow(ctx context.Context, o *op) (*link, func(error), error) {
-	l, err := o.server.open(ctx, o.subject.Effects, nil, func(phase string) { o.phase = phase })
+// borrow gets a session for one call, as the server's configuration has it: the shared one, a
+// warm one, or one that is started for it.
+func (c *Client) borrow(ctx context.Context, o *op) (*link, func(), error) {
+	switch s := o.server; {
+	case s.Session.Shared:
+		return s.shared().lend(ctx, o)
+	case s.pool != nil:
+		return s.pool.lend(ctx, o)
+	default:
+		return s.fresh(ctx, o)
+	}
+}
+
+// fresh gets a session that is started for one call, and ends with it.
+func (s *server) fresh(ctx context.Context, o *op) (*link, func(), error) {
+	l, err := s.open(ctx, o.subject.Effects, nil, func(phase string) { o.phase = phase })
 	if err != nil {
 		return nil, nil, err
 	}
-	return l, func(error) { o.server.discard(l.peer, false) }, nil
+	return l, func() { s.discard(l.peer, false) }, nil
 }
 
 // finish completes the error of a call, and tells the observer.
@@ -221,8 +241,11 @@ func finish[T any](ctx context.Context, o *op, result *T, err error) (*T, error)
 // complete says in an error what was called and how far it came. Before the call itself
 // nothing ran, whatever became of the server.
 func (o *op) complete(e *registry.Error) *registry.Error {
-	e.Server, e.Tool, e.Phase = o.alias, o.name, o.phase
-	if o.phase == phaseCall {
+	e.Server, e.Tool = o.alias, o.name
+	if e.Phase == "" {
+		e.Phase = o.phase
+	}
+	if e.Phase == phaseCall {
 		return e
 	}
 	e.Ran = registry.NotSent

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/cupule/cupule/config"
@@ -38,7 +40,8 @@ type Client struct {
 	lookup   func(string) (string, bool)
 	observer registry.Observer
 	log      *slog.Logger
-	stopping chan struct{} // closed by Close
+	stopping chan struct{} // closed when Close begins
+	stopped  chan struct{} // closed when it has ended
 
 	work sync.WaitGroup // calls in flight, and what ends sessions behind their backs
 
@@ -62,6 +65,7 @@ func New(cfg *config.Config, opts *Options) (*Client, error) {
 		observer: opts.Observer,
 		log:      opts.Logger,
 		stopping: make(chan struct{}),
+		stopped:  make(chan struct{}),
 		peers:    make(map[peer]struct{}),
 	}
 	if c.lookup == nil {
@@ -92,16 +96,19 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
-	var open []peer
-	for p := range c.peers {
-		open = append(open, p)
-	}
+	open := slices.Collect(maps.Keys(c.peers))
 	c.mu.Unlock()
-	if first {
-		close(c.stopping)
+	if !first {
+		<-c.stopped
+		return nil
 	}
+	defer close(c.stopped)
+	close(c.stopping)
 	for _, p := range open {
 		p.interrupt(errShuttingDown)
+	}
+	for _, s := range c.servers {
+		s.close()
 	}
 	c.work.Wait()
 	return nil

@@ -83,6 +83,8 @@ func (k *conn) alive() bool {
 	}
 }
 
+func (k *conn) over() <-chan struct{} { return k.ended }
+
 func (k *conn) evidence() evidence {
 	return evidence{stderr: k.mask.mask(k.child.Stderr()), strays: k.stray.String()}
 }

@@ -63,6 +63,8 @@ func (p *httpPeer) adopt(a *agreement) { p.agreed.Store(a) }
 
 func (p *httpPeer) alive() bool { return !p.expired.Load() && p.life.Err() == nil }
 
+func (p *httpPeer) over() <-chan struct{} { return p.life.Done() }
+
 func (p *httpPeer) evidence() evidence { return evidence{strays: p.stray.String()} }
 
 func (p *httpPeer) interrupt(e *registry.Error) { p.end(e) }
@@ -76,7 +78,7 @@ func (p *httpPeer) within(ctx context.Context) (context.Context, context.CancelF
 
 func (p *httpPeer) do(ctx context.Context, r *request) (json.RawMessage, error) {
 	if !p.alive() {
-		return nil, p.gone()
+		return nil, p.dead()
 	}
 	id := p.next.Add(1) - 1
 	a := p.agreed.Load()
@@ -90,7 +92,7 @@ func (p *httpPeer) do(ctx context.Context, r *request) (json.RawMessage, error) 
 	return result, err
 }
 
-func (p *httpPeer) gone() error {
+func (p *httpPeer) dead() error {
 	if p.expired.Load() {
 		return failure(registry.KindUnavailable, registry.NotSent, "the server has ended the session")
 	}

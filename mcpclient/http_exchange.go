@@ -112,14 +112,19 @@ func (x *exchange) read(resp *http.Response) (json.RawMessage, error) {
 	if err := x.peer.keepSession(resp.Header.Get("Mcp-Session-Id")); err != nil {
 		return nil, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	switch kind {
+	switch kind := mediaType(resp); kind {
 	case "application/json":
 		return x.readJSON(resp)
 	case "text/event-stream":
 		return x.readEvents(resp.Body)
+	default:
+		return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is of the type %.60q, where JSON or an event stream is due", kind)
 	}
-	return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is of the type %.60q, where JSON or an event stream is due", kind)
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind
 }
 
 // maxSessionID bounds what a server may call a session.
@@ -261,8 +266,7 @@ func (p *httpPeer) refused(resp *http.Response, x *exchange) error {
 
 // fault returns the JSON-RPC error that came with an error status, or nil where there is none.
 func (x *exchange) fault(resp *http.Response, cause error) error {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind != "application/json" || resp.StatusCode < 400 {
+	if mediaType(resp) != "application/json" || resp.StatusCode < 400 {
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, FrameOverhead))

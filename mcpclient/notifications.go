@@ -219,9 +219,6 @@ func (n *notes) drop() {
 
 // close ends every subscription.
 func (n *notes) close() {
-	if n == nil {
-		return
-	}
 	n.mu.Lock()
 	n.ended = true
 	n.mu.Unlock()

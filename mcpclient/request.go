@@ -35,6 +35,8 @@ type peer interface {
 	adopt(a *agreement)
 	// alive says whether the conversation can go on.
 	alive() bool
+	// over is closed when the conversation has ended.
+	over() <-chan struct{}
 	// interrupt fails what is in flight, and all that follows, with an error like e.
 	interrupt(e *registry.Error)
 	// close ends the conversation, within CloseBudget, or at once.

@@ -21,8 +21,11 @@ type server struct {
 	queued atomic.Int32  // calls that wait for a slot
 	ending atomic.Int32  // conversations that are being ended
 
-	mu    sync.Mutex
-	spoke string // the protocol of the last session: modern, an older one, or "" when unknown
+	pool *pool // nil without warm sessions
+
+	mu      sync.Mutex
+	spoke   string   // the protocol of the last session: modern, an older one, or "" when unknown
+	session *Session // the long-lived one; nil where there is none
 }
 
 func newServer(c *Client, alias string, cfg *config.Server) *server {
@@ -35,12 +38,36 @@ func newServer(c *Client, alias string, cfg *config.Server) *server {
 	if cfg.Concurrency > 0 {
 		s.slots = make(chan struct{}, cfg.Concurrency)
 	}
+	if cfg.Session.Warm > 0 && cfg.Stdio != nil && !cfg.Session.Shared {
+		s.pool = newPool(s)
+	}
 	return s
 }
 
 // subject returns the transport as the effects engine sees it.
 func (s *server) subject() effects.Subject {
 	return effects.Subject{Kind: s.Transport(), Name: s.Alias}
+}
+
+// close ends what lives longer than a call.
+func (s *server) close() {
+	if s.pool != nil {
+		s.pool.close()
+	}
+	if session := s.current(); session != nil {
+		s.client.background(func() { _ = session.Close() })
+	}
+}
+
+// effects are those of everything that may be reached, for sessions of more than one call.
+func (s *server) effects() effects.Set {
+	var all effects.Set
+	for _, rules := range []map[string]*config.Rule{s.Allowed, s.Resources, s.Prompts} {
+		for _, r := range rules {
+			all = all.Union(r.Effects)
+		}
+	}
+	return all
 }
 
 // rule returns what is configured for a tool, resource or prompt; nil where nothing is.
