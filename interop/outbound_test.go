@@ -61,7 +61,7 @@ var everybody = effects.NewInvocation(effects.Authority{Authorized: effects.NewS
 
 // stdio configures a server that runs as a child.
 func stdio(command string, args ...string) string {
-	return fmt.Sprintf("    stdio: {command: %s, args: %s}\n    startup: 30", quote(command), quote(args))
+	return fmt.Sprintf("    stdio: {command: %s, args: %s}\n    startup: 30", quote(command), quote(append([]string{}, args...)))
 }
 
 // viaTee configures the same, with a tee in between that writes to file.
