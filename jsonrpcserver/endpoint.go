@@ -19,7 +19,7 @@ type Endpoint struct {
 	Address string
 	// Path is the URL's path for http and https; empty means "/rpc".
 	Path string
-	// Certificate and Key are PEM files for https; TLS replaces both.
+	// Certificate and Key are PEM files, due for https and possible for tcp; TLS replaces both.
 	Certificate string
 	Key         string
 	TLS         *tls.Config
@@ -92,17 +92,17 @@ func (s *Server) open(ctx context.Context, e Endpoint) (*Listener, error) {
 	}
 	if !isLoopback(listener.Addr()) && config == nil && !e.BehindProxy {
 		_ = listener.Close()
-		return nil, errors.New("off loopback it needs https, or a proxy in front that does TLS")
+		return nil, errors.New("off loopback it needs a certificate, or a proxy in front that does TLS")
 	}
 	return &Listener{endpoint: e, listener: listener, tls: config}, nil
 }
 
-// tlsConfig returns the configuration for https, and nil for the other schemes.
+// tlsConfig returns the configuration for https and for tcp with a certificate, or nil.
 func (e *Endpoint) tlsConfig() (*tls.Config, error) {
 	switch {
-	case e.Scheme == "http" || e.Scheme == "tcp":
+	case e.Scheme == "http" || e.Scheme == "tcp" && e.Certificate == "" && e.TLS == nil:
 		return nil, nil
-	case e.Scheme != "https":
+	case e.Scheme != "https" && e.Scheme != "tcp":
 		return nil, fmt.Errorf("unknown scheme %q: write unix, tcp, http or https", e.Scheme)
 	}
 	config := &tls.Config{}
@@ -179,6 +179,10 @@ func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
 			return fmt.Errorf("accept on %s %s: %w", l.endpoint.Scheme, l.endpoint.Address, err)
 		}
 		who, peer := l.endpoint.welcome(conn)
+		if l.tls != nil {
+			// The handshake comes with the first read, within its deadline.
+			conn = tls.Server(conn, l.tls)
+		}
 		all.Go(func() { s.serveCounted(ctx, conn, who, peer, l.endpoint.Scheme == "tcp") })
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,15 +80,15 @@ func (c *cli) dispatch(ctx context.Context, address, token, operation string, pa
 	switch scheme {
 	case "http", "https":
 		return postCall(ctx, address, token, operation, params)
-	case "unix", "tcp":
+	case "unix", "tcp", "tls":
 		return streamCall(ctx, scheme, strings.TrimPrefix(rest, "//"), token, operation, params, line)
 	}
-	return nil, usagef("--connect %s: write unix:PATH, tcp:HOST:PORT, http://HOST:PORT/rpc or https://...", address)
+	return nil, usagef("--connect %s: write unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, http://HOST:PORT/rpc or https://...", address)
 }
 
 // streamCall makes one call on a connection of its own.
 func streamCall(ctx context.Context, network, address, token, operation string, params json.RawMessage, line *progressLine) (json.RawMessage, error) {
-	conn, err := (&net.Dialer{Timeout: dialWait}).DialContext(ctx, network, address)
+	conn, err := dialStream(ctx, network, address)
 	if err != nil {
 		return nil, &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
 	}
@@ -114,6 +115,14 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 		err = errors.Join(err, client.Notify(notice, "$/cancelRequest", map[string]int{"id": callID}))
 	}
 	return result, err
+}
+
+func dialStream(ctx context.Context, network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialWait}
+	if network == "tls" {
+		return (&tls.Dialer{NetDialer: d}).DialContext(ctx, "tcp", address)
+	}
+	return d.DialContext(ctx, network, address)
 }
 
 // rawOrNothing keeps absent parameters absent.

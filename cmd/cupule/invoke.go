@@ -34,7 +34,7 @@ func (c *cli) invokeCommand() *cobra.Command {
 			return c.withApp(cmd, func(s *setting) error { return c.invoke(cmd, s, args[0], params) })
 		},
 	}
-	cmd.Flags().StringVar(&o.address, "connect", "", "call a served registry at unix:PATH, tcp:HOST:PORT or http(s)://HOST:PORT/rpc")
+	cmd.Flags().StringVar(&o.address, "connect", "", "call a served registry at unix:PATH, tcp:HOST:PORT, tls:HOST:PORT or http(s)://HOST:PORT/rpc")
 	cmd.Flags().StringVar(&o.tokenEnv, "token-env", "", "name of the variable that holds this caller's token, with --connect")
 	return cmd
 }
