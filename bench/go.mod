@@ -6,6 +6,7 @@ require (
 	github.com/creachadair/jrpc2 v1.3.6
 	github.com/cupule/cupule v0.0.0
 	github.com/ethereum/go-ethereum v1.17.10
+	github.com/google/go-cmp v0.7.0
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/sourcegraph/jsonrpc2 v0.2.3

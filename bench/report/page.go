@@ -38,7 +38,7 @@ func (r report) publish(folder string) error {
 }
 
 func (r report) print(out io.Writer) error {
-	functions := template.FuncMap{"table": markdown, "slower": slower, "mark": mark}
+	functions := template.FuncMap{"table": markdown, "behind": behind, "mark": mark}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return err
@@ -65,23 +65,4 @@ func mark(v verdict) string {
 		return "**does not hold**"
 	}
 	return "does not hold here"
-}
-
-// noise is how much faster another must be to be called so.
-const noise = 0.97
-
-// slower lists where the table's reference takes longer than another contestant.
-func slower(tables []table) []string {
-	var list []string
-	for _, t := range tables {
-		for _, c := range t.Columns {
-			of, ok := c.result(t.Reference)
-			for _, r := range c.Results {
-				if ok && r.Median() < of.Median()*noise {
-					list = append(list, fmt.Sprintf("%s, %s: %s needs %.2f of the time of %s", t.Title, c.Label, r.Name, r.Median()/of.Median(), of.Name))
-				}
-			}
-		}
-	}
-	return list
 }

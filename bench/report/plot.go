@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"image/color"
+	"math"
 	"os"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -14,8 +17,8 @@ import (
 // Measures of the plot.
 const (
 	panelWidth  = 20 * vg.Centimeter
-	panelHeight = 11 * vg.Centimeter
-	barWidth    = 8
+	panelHeight = 8 * vg.Centimeter
+	dotRadius   = vg.Length(4)
 )
 
 // shades tell the numbers of callers apart.
@@ -41,57 +44,64 @@ func plotTables(tables []table, file string) error {
 	}
 	height := panelHeight * vg.Length(len(panels))
 	canvas := vgsvg.New(panelWidth, height)
-	tiles := draw.Tiles{Rows: len(panels), Cols: 1, PadY: vg.Centimeter, PadTop: vg.Points(4), PadRight: vg.Points(12)}
-	for i, row := range plot.Align(panels, tiles, draw.New(canvas)) {
-		panels[i][0].Draw(row[0])
-	}
+	arrange(panels, draw.New(canvas))
 	return save(canvas, file)
 }
 
-func save(canvas *vgsvg.Canvas, file string) error {
-	out, err := os.Create(file)
-	if err != nil {
-		return err
+// arrange draws the panels below each other.
+func arrange(panels [][]*plot.Plot, canvas draw.Canvas) {
+	tiles := draw.Tiles{Rows: len(panels), Cols: 1, PadY: vg.Centimeter, PadTop: vg.Points(4), PadLeft: vg.Points(24), PadRight: vg.Points(12)}
+	for i, row := range plot.Align(panels, tiles, canvas) {
+		panels[i][0].Draw(row[0])
 	}
-	if _, err := canvas.WriteTo(out); err != nil {
-		_ = out.Close()
-		return err
-	}
-	return out.Close()
 }
 
-// panel draws bars for each contestant, one for each number of callers.
+// save writes the drawing, with fonts that a reader may have.
+func save(canvas *vgsvg.Canvas, file string) error {
+	var svg bytes.Buffer
+	if _, err := canvas.WriteTo(&svg); err != nil {
+		return err
+	}
+	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Serif"), []byte("font-family:Helvetica,Arial,sans-serif"))
+	return os.WriteFile(file, text, 0o644)
+}
+
+// panel draws a dot for each contestant and number of callers.
 func panel(t table) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = t.Title
 	p.X.Label.Text = "microseconds per call, logarithmic"
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.LogTicks{Prec: -1}
-	p.Legend.Top = true
+	p.Add(plotter.NewGrid())
 	names := t.names()
+	slices.Reverse(names) // the first one on top
 	for i, c := range t.Columns {
-		bars, err := plotter.NewBarChart(values(c, names), barWidth)
+		dots, err := plotter.NewScatter(points(c, names))
 		if err != nil {
 			return nil, err
 		}
-		bars.Horizontal = true
-		bars.LineStyle.Width = 0
-		bars.Color = shades[i%len(shades)]
-		bars.Offset = vg.Points(barWidth * float64(len(t.Columns)/2-i))
-		p.Add(bars)
-		p.Legend.Add(c.Label, bars)
+		dots.GlyphStyle = draw.GlyphStyle{Color: shades[i%len(shades)], Radius: dotRadius, Shape: draw.CircleGlyph{}}
+		p.Add(dots)
+		p.Legend.Add(c.Label, dots)
 	}
 	p.NominalY(names...)
-	p.X.Min = 1
+	p.Y.Min, p.Y.Max = -0.5, float64(len(names))-0.5
+	p.X.Min, p.X.Max = decades(p.X.Min, p.X.Max)
 	return p, nil
 }
 
-// values returns microseconds, in the order of the names.
-func values(c column, names []string) plotter.Values {
-	list := make(plotter.Values, len(names))
+// decades widens a range to powers of ten.
+func decades(low, high float64) (float64, float64) {
+	return math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
+}
+
+// points returns microseconds, and the place of each contestant among the names.
+func points(c column, names []string) plotter.XYs {
+	var list plotter.XYs
 	for i, name := range names {
 		if r, ok := c.result(name); ok {
-			list[i] = r.Median() / 1e3
+			list = append(list, plotter.XY{X: r.Median() / 1e3, Y: float64(i)})
 		}
 	}
 	return list

@@ -97,6 +97,17 @@ func cupuleCall(t Target, how judge, call func(string, json.RawMessage) (*mcpcli
 // openCupule calls in a session of its own, which lasts.
 func openCupule(how judge) opener {
 	return func(t Target) (func() error, func() error, error) {
-		return nil, nil, errors.New("no sessions yet")
+		c, err := newCupule(t, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := c.Connect(context.Background(), alias, invocation())
+		if err != nil {
+			return nil, nil, errors.Join(err, c.Close())
+		}
+		call, err := cupuleCall(t, how, func(tool string, args json.RawMessage) (*mcpclient.Result, error) {
+			return s.CallTool(context.Background(), tool, args, invocation())
+		})
+		return call, func() error { return errors.Join(s.Close(), c.Close()) }, err
 	}
 }
