@@ -31,6 +31,7 @@ func tee(file string, command []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	_ = os.WriteFile(file+".pid", fmt.Append(nil, cmd.Process.Pid), 0o600)
 	notes := &transcript{log: log}
 	go func() {
 		_ = notes.pass(in, os.Stdin, "> ")
