@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -56,7 +57,21 @@ func inside(t *testing.T, data []byte, problems []Problem) {
 			t.Errorf("%+v says nothing", p)
 		}
 		last = p
+		if strings.HasPrefix(p.Message, "unknown key") && !atKey(p, lines[p.Line-1][p.Column-1:]) {
+			t.Errorf("%s doesn't point at its key but at %q", p, lines[p.Line-1][p.Column-1:])
+		}
 	}
+}
+
+// atKey reports whether text begins with the key that a problem is about, as far as the
+// path tells it in plain letters.
+func atKey(p Problem, text []byte) bool {
+	key := p.Path[strings.LastIndexByte(p.Path, '.')+1:]
+	if strings.ContainsAny(key, "\"[.") || len(text) == 0 || bytes.IndexByte([]byte("\"'&!"), text[0]) >= 0 {
+		return true
+	}
+	begin, _, _ := bytes.Cut(text, []byte(key))
+	return !bytes.ContainsAny(begin, " \t:,{}[]")
 }
 
 // TestCorpus keeps the seeds of the fuzz targets honest: each golden file has its input first.
