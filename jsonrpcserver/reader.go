@@ -18,7 +18,7 @@ import (
 func (st *stream) readAll() (lost bool, err error) {
 	for {
 		st.waitForRoom()
-		data, err := st.frames.Next(st.server.opts.MaxMessage)
+		data, err := st.next()
 		var broken *frame.BrokenError
 		switch {
 		case err == nil:
@@ -47,16 +47,23 @@ func (st *stream) readAll() (lost bool, err error) {
 	}
 }
 
+// next reads a message, and learns the framing from the first.
+func (st *stream) next() ([]byte, error) {
+	data, err := st.frames.Next(st.server.opts.MaxMessage)
+	if f := st.frames.Framing(); f != st.framing {
+		st.framing = f
+		st.mu.Lock()
+		st.out.framing = f
+		st.mu.Unlock()
+	}
+	return data, err
+}
+
 // take judges one message; false says that the connection must end.
 func (st *stream) take(data []byte) bool {
-	if st.lines++; st.lines == 1 {
-		st.mu.Lock()
-		st.out.framing = st.frames.Framing()
-		st.mu.Unlock()
-		if st.frames.Framing() == frame.Newline && isHTTP(data) {
-			st.refuse(nil, invalidRequest("this is no HTTP server"))
-			return false
-		}
+	if st.taken++; st.taken == 1 && st.framing == frame.Newline && isHTTP(data) {
+		st.refuse(nil, invalidRequest("this is no HTTP server"))
+		return false
 	}
 	st.began = time.Time{}
 	st.judge(data)
@@ -156,7 +163,7 @@ func (st *stream) judge(data []byte) {
 }
 
 func (st *stream) judgeBatch(t *text, b *backend) {
-	gathered := newBatch(len(t.many), st.server.opts.MaxBatchOutput, st.frames.Framing() != frame.ContentLength)
+	gathered := newBatch(len(t.many), st.server.opts.MaxBatchOutput, st.framing != frame.ContentLength)
 	for i := range t.many {
 		st.handle(&t.many[i], b, t.sizes[i], gathered, i)
 	}

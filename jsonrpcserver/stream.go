@@ -32,14 +32,15 @@ type stream struct {
 	timed  bool // idle and message deadlines apply
 
 	// Used by the reader alone.
-	who    identity
-	frames *frame.Messages
-	armed  time.Time // when the read deadline was set last
-	began  time.Time // when the message that is being read was first seen; zero for none
-	opened time.Time
-	lines  int     // that were read
-	ready  *flight // that the reader is to run itself
-	raw    *rawWriter
+	who     identity
+	frames  *frame.Messages
+	armed   time.Time // when the read deadline was set last
+	began   time.Time // when the message that is being read was first seen; zero for none
+	opened  time.Time
+	taken   int     // messages so far
+	ready   *flight // that the reader is to run itself
+	raw     *rawWriter
+	framing frame.Framing
 
 	turns turns
 

@@ -1,0 +1,498 @@
+package jsonrpcserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cupule/cupule/registry"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// gate is an operation whose calls wait until the test opens it, or their context ends.
+type gate struct {
+	open    chan struct{}
+	mu      sync.Mutex
+	started chan struct{} // receives once for each call
+	ended   chan error    // receives each context's error
+}
+
+func newGate() *gate {
+	return &gate{open: make(chan struct{}), started: make(chan struct{}, 10_000), ended: make(chan error, 10_000)}
+}
+
+func (g *gate) operation() registry.Operation {
+	return registry.Operation{Name: "gate", Timeout: time.Hour, Handler: func(ctx context.Context, c *registry.Call) (json.RawMessage, error) {
+		g.started <- struct{}{}
+		select {
+		case <-g.open:
+			g.ended <- nil
+			return json.RawMessage(`"opened"`), nil
+		case <-ctx.Done():
+			g.ended <- ctx.Err()
+			return nil, ctx.Err()
+		}
+	}}
+}
+
+func (g *gate) waitStarted(t testing.TB, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-g.started:
+		case <-time.After(hang):
+			t.Fatal("a call didn't start")
+		}
+	}
+}
+
+func (g *gate) waitCancelled(t testing.TB) {
+	t.Helper()
+	select {
+	case err := <-g.ended:
+		if err == nil {
+			t.Error("the call ran to its end")
+		}
+	case <-time.After(hang):
+		t.Fatal("the call wasn't cancelled")
+	}
+}
+
+// inBubble runs a test in virtual time with a server and a client on an in-memory connection.
+func inBubble(t *testing.T, b Backend, opts *Options, conn *ConnOptions, f func(t *testing.T, s *Server, c *client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, b, opts)
+		f(t, s, serve(t, s, conn, false))
+	})
+}
+
+func TestOversizedMessages(t *testing.T) {
+	forEachFraming(t, func(t *testing.T, headers bool) {
+		c := serve(t, newServer(t, Backend{}, &Options{MaxMessage: 1000, MaxBatch: 3}), nil, headers)
+		refused := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"*"}}`
+		go c.send(`{"jsonrpc":"2.0","method":"echo","id":1,"params":["` + strings.Repeat("x", 100_000) + `"]}`)
+		c.expect(refused)
+		element := `{"jsonrpc":"2.0","method":"echo","id":1}`
+		c.call("["+strings.Repeat(element+",", 3)+element+"]", refused)
+		c.call("["+strings.Repeat(element+",", 2)+element+"]", "["+strings.Repeat(`{"jsonrpc":"2.0","result":null,"id":1},`, 2)+`{"jsonrpc":"2.0","result":null,"id":1}]`)
+		c.call(element, `{"jsonrpc":"2.0","result":null,"id":1}`)
+	})
+}
+
+// TestFramingLost: what can't be read on is answered once and closed, and nothing behind
+// it runs.
+func TestFramingLost(t *testing.T) {
+	hidden := `{"jsonrpc":"2.0","method":"hidden","id":1}`
+	ran := make(chan struct{}, 1)
+	reg := newRegistry(t, registry.Operation{Name: "hidden", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		ran <- struct{}{}
+		return nil, nil
+	}})
+	withHeader := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(hidden), hidden)
+	for name, text := range map[string]string{
+		"second length":    "Content-Length: 5\r\nContent-Length: 2\r\n\r\n{}   " + withHeader,
+		"length 10^12":     "Content-Length: 1000000000000\r\n\r\n" + withHeader,
+		"negative length":  "Content-Length: -5\r\n\r\n" + withHeader,
+		"header flood":     "Content-Length: 2\r\n" + strings.Repeat("X-Y: z\r\n", 10_000) + "\r\n{}" + withHeader,
+		"unknown charset":  "Content-Length: 2\r\nContent-Type: x; charset=utf-16\r\n\r\n{}" + withHeader,
+		"bare line ends":   "Content-Length: 2\nX: y\n\n{}" + strings.Repeat(" ", 5000) + withHeader,
+		"longer body":      fmt.Sprintf("Content-Length: 3\r\n\r\n%s%s", hidden, withHeader),
+		"HTTP to a socket": "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n\r\n" + hidden + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, listen(t, newServer(t, Backend{Registry: reg}, nil), Endpoint{Scheme: "tcp", Address: "127.0.0.1:0", Anonymous: true}), true)
+			c.headers = !strings.HasPrefix(text, "POST")
+			c.raw(text)
+			if got, err := c.receive(hang); err != nil || !strings.Contains(got, `"id":null,"error":{"code":-32`) {
+				t.Errorf("%q %v", got, err)
+			}
+			if got, err := c.receive(hang); err == nil && !strings.Contains(got, "-32700") {
+				t.Errorf("and then %q", got)
+			}
+			select {
+			case <-ran:
+				t.Error("the hidden request ran")
+			default:
+			}
+		})
+	}
+}
+
+// A message that is shorter than its Content-Length takes the next one's beginning with
+// it: neither runs.
+func TestShorterThanItsLength(t *testing.T) {
+	c := serve(t, newServer(t, Backend{}, nil), nil, true)
+	request := `{"jsonrpc":"2.0","method":"boom","id":1}`
+	go func() {
+		_, _ = io.WriteString(c.conn, fmt.Sprintf("Content-Length: %d\r\n\r\n%sContent-Length: %d\r\n\r\n%s", len(request)+10, request, len(request), request))
+	}()
+	c.expect(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"*"}}`)
+	c.expect(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"*"}}`)
+	c.expectClosed()
+}
+
+// What stands behind the last line end counts if it is a whole message.
+func TestHalfClose(t *testing.T) {
+	for name, test := range map[string]struct{ sent, want string }{
+		"whole": {`{"jsonrpc":"2.0","method":"get_data","id":1}`, `{"jsonrpc":"2.0","result":["hello",5],"id":1}`},
+		"half":  {`{"jsonrpc":"2.0","method":"get_da`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"*"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, listen(t, newServer(t, Backend{}, nil), Endpoint{Scheme: "unix", Address: socketPath(t)}), false)
+			c.raw(test.sent)
+			if err := c.conn.(*net.UnixConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			c.expect(test.want)
+			c.expectClosed()
+		})
+	}
+}
+
+// The end of input lets what runs be answered.
+func TestHalfCloseFinishesCalls(t *testing.T) {
+	g := newGate()
+	s := newServer(t, Backend{Registry: newRegistry(t, g.operation())}, nil)
+	c := dial(t, listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)}), false)
+	c.send(`{"jsonrpc":"2.0","method":"gate","id":1}`)
+	c.send(`{"jsonrpc":"2.0","method":"gate","id":2}`)
+	g.waitStarted(t, 2)
+	if err := c.conn.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	close(g.open)
+	for range 2 {
+		if got, err := c.receive(hang); err != nil || !strings.Contains(got, "opened") {
+			t.Errorf("%q %v", got, err)
+		}
+	}
+	c.expectClosed()
+}
+
+func TestResetCancels(t *testing.T) {
+	g := newGate()
+	s := newServer(t, Backend{Registry: newRegistry(t, g.operation())}, nil)
+	c := dial(t, listen(t, s, Endpoint{Scheme: "tcp", Address: "127.0.0.1:0", Anonymous: true}), false)
+	c.send(`{"jsonrpc":"2.0","method":"gate","id":1}`)
+	g.waitStarted(t, 1)
+	if err := c.conn.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	c.conn.Close()
+	g.waitCancelled(t)
+}
+
+// A peer that went away shows when a reply can't be written; that cancels the rest.
+func TestFailedWriteCancels(t *testing.T) {
+	g := newGate()
+	s := newServer(t, Backend{Registry: newRegistry(t, g.operation(), sleeper())}, nil)
+	c := dial(t, listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)}), false)
+	c.send(`{"jsonrpc":"2.0","method":"gate","id":1}`)
+	c.send(`{"jsonrpc":"2.0","method":"sleep","id":2}`)
+	g.waitStarted(t, 1)
+	c.conn.Close()
+	g.waitCancelled(t)
+}
+
+// sleeper is an operation that takes a moment.
+func sleeper() registry.Operation {
+	return registry.Operation{Name: "sleep", Handler: func(ctx context.Context, _ *registry.Call) (json.RawMessage, error) {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return json.RawMessage("true"), nil
+	}}
+}
+
+func TestCancelRequest(t *testing.T) {
+	g := newGate()
+	inBubble(t, Backend{Registry: newRegistry(t, newGateIn(&g))}, nil, nil, func(t *testing.T, s *Server, c *client) {
+		cancelled := `{"jsonrpc":"2.0","id":%s,"error":{"code":-32800,"message":"*"}}`
+		for _, id := range []string{`7`, `"seven"`, `1.50`} {
+			c.send(`{"jsonrpc":"2.0","method":"gate","id":` + id + `}`)
+			g.waitStarted(t, 1)
+			c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + id + `}}`)
+			c.expect(fmt.Sprintf(cancelled, id))
+		}
+		// Requests that share an id are all cancelled and all answered.
+		c.send(`{"jsonrpc":"2.0","method":"gate","id":8}`)
+		c.send(`[{"jsonrpc":"2.0","method":"gate","id":8}]`)
+		g.waitStarted(t, 2)
+		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":8}}`)
+		for range 2 {
+			if got, err := c.receive(hang); err != nil || !strings.Contains(got, "-32800") {
+				t.Errorf("%q %v", got, err)
+			}
+		}
+		// As a request it is answered; for an unknown id and with bad parameters it does nothing.
+		c.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99},"id":"c"}`, `{"jsonrpc":"2.0","result":null,"id":"c"}`)
+		for _, params := range []string{`[]`, `{}`, `{"id":{}}`, `[7]`} {
+			c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
+		}
+		c.call(`{"jsonrpc":"2.0","method":"echo","id":1}`, `{"jsonrpc":"2.0","result":null,"id":1}`)
+	})
+}
+
+// newGateIn makes the gate inside a bubble, to which its channels must belong.
+func newGateIn(g **gate) registry.Operation {
+	return registry.Operation{Name: "gate", Timeout: time.Hour, Handler: func(ctx context.Context, c *registry.Call) (json.RawMessage, error) {
+		(*g).started <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+}
+
+// Another connection's call is not cancelled.
+func TestCancelIsOfItsConnection(t *testing.T) {
+	g := newGate()
+	s := newServer(t, Backend{Registry: newRegistry(t, g.operation())}, nil)
+	a, b := serve(t, s, nil, false), serve(t, s, nil, false)
+	a.send(`{"jsonrpc":"2.0","method":"gate","id":1}`)
+	g.waitStarted(t, 1)
+	b.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1},"id":2}`, `{"jsonrpc":"2.0","result":null,"id":2}`)
+	close(g.open)
+	a.expect(`{"jsonrpc":"2.0","result":"opened","id":1}`)
+}
+
+func TestOverload(t *testing.T) {
+	g := newGate()
+	s := newServer(t, Backend{Registry: newRegistry(t, g.operation())}, &Options{MaxInFlight: 3, MaxInFlightBytes: 5000, MaxCalls: 4})
+	c, other := serve(t, s, nil, false), serve(t, s, nil, false)
+	for range 3 {
+		c.send(`{"jsonrpc":"2.0","method":"gate","id":1}`)
+	}
+	g.waitStarted(t, 3)
+	c.send(`{"jsonrpc":"2.0","method":"gate","id":2}`)
+	got, err := c.receive(hang)
+	if err != nil || !strings.Contains(got, `"code":-32003`) || !strings.Contains(got, `"retry_after_ms":100`) || !strings.Contains(got, `"id":2`) {
+		t.Errorf("%s %v", got, err)
+	}
+	// A notification is dropped and counted; cancelling takes no slot.
+	c.send(`{"jsonrpc":"2.0","method":"gate"}`)
+	c.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"x"},"id":3}`, `{"jsonrpc":"2.0","result":null,"id":3}`)
+	if n := s.Stats().DroppedNotifications; n != 1 {
+		t.Errorf("%d dropped notifications", n)
+	}
+	// The server's own limit counts all connections.
+	other.send(`{"jsonrpc":"2.0","method":"gate","id":4}`)
+	g.waitStarted(t, 1)
+	other.call(`{"jsonrpc":"2.0","method":"echo","id":5}`, `{"jsonrpc":"2.0","error":{"code":-32003,"message":"*"},"id":5}`)
+	close(g.open)
+	for range 3 {
+		c.expect(`{"jsonrpc":"2.0","result":"opened","id":1}`)
+	}
+	c.call(`{"jsonrpc":"2.0","method":"echo","id":6}`, `{"jsonrpc":"2.0","result":null,"id":6}`)
+	c.call(`{"jsonrpc":"2.0","method":"echo","id":7,"params":["`+strings.Repeat("x", 5000)+`"]}`, `{"jsonrpc":"2.0","error":{"code":-32003,"message":"*"},"id":7}`)
+}
+
+func TestBatchLimits(t *testing.T) {
+	g := newGate()
+	large := registry.Operation{Name: "large", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		return json.RawMessage("\"" + strings.Repeat("x", 60_000) + "\""), nil
+	}}
+	forEachFraming(t, func(t *testing.T, headers bool) {
+		s := newServer(t, Backend{Registry: newRegistry(t, g.operation(), large)}, &Options{MaxBatchOutput: 100_000, MaxInFlight: 2})
+		c := serve(t, s, nil, headers)
+		request := func(method string, id int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"%s","id":%d}`, method, id)
+		}
+		c.send("[" + request("large", 1) + "," + request("large", 1) + "]")
+		got, err := c.receive(hang)
+		if err != nil || strings.Count(got, "-32005") != 1 || strings.Count(got, `"result"`) != 1 || !json.Valid([]byte(got)) {
+			t.Errorf("%.200s %v", got, err)
+		}
+		// A batch shares the slots of its connection.
+		c.send("[" + request("boom", 1) + "," + request("boom", 2) + "," + request("boom", 3) + "," + request("boom", 4) + "]")
+		got, err = c.receive(hang)
+		if err != nil || strings.Count(got, "-32603") < 2 || strings.Count(got, "-32003") > 2 {
+			t.Errorf("%s %v", got, err)
+		}
+		c.call("["+request("multiline", 1)+"]", `[{"jsonrpc":"2.0","result":{"a":"b c"},"id":1}]`)
+	})
+}
+
+// Responses are ignored, alone and in a batch, and a batch of nothing else has no reply.
+func TestResponsesAreIgnored(t *testing.T) {
+	c := serve(t, newServer(t, Backend{}, nil), nil, false)
+	c.send(`{"jsonrpc":"2.0","result":1,"id":1}`)
+	c.send(`{"jsonrpc":"2.0","error":{"code":1,"message":"m"},"id":null}`)
+	c.send(`[{"jsonrpc":"2.0","result":1,"id":1}]`)
+	c.call(`[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","method":"echo","id":2}]`, `[{"jsonrpc":"2.0","result":null,"id":2}]`)
+}
+
+func TestNewlinesInResults(t *testing.T) {
+	s := newServer(t, Backend{}, nil)
+	serve(t, s, nil, false).call(`{"jsonrpc":"2.0","method":"multiline","id":1}`, `{"jsonrpc":"2.0","result":{"a":"b c"},"id":1}`)
+	c := serve(t, s, nil, true)
+	c.send(`{"jsonrpc":"2.0","method":"multiline","id":1}`)
+	if got, err := c.receive(hang); err != nil || !strings.Contains(got, "{\n  \"a\": \"b c\"\n}") {
+		t.Errorf("the result's bytes changed: %q %v", got, err)
+	}
+}
+
+func TestApplicationErrors(t *testing.T) {
+	data := json.RawMessage(`{"z":1,"a":[9007199254740993]}`)
+	own := &jsonrpc2.Error{Code: 42, Message: "no", Data: &data}
+	s := newServer(t, Backend{Registry: newRegistry(t,
+		registry.Operation{Name: "own", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) { return nil, own }},
+		registry.Operation{Name: "plain", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+			return nil, fmt.Errorf("open /secret: no")
+		}},
+	)}, nil)
+	c := serve(t, s, nil, false)
+	c.send(`{"jsonrpc":"2.0","method":"own","id":1}`)
+	if got, _ := c.receive(hang); got != `{"jsonrpc":"2.0","id":1,"error":{"code":42,"message":"no","data":{"z":1,"a":[9007199254740993]}}}` {
+		t.Error(got)
+	}
+	c.send(`{"jsonrpc":"2.0","method":"plain","id":1}`)
+	if got, _ := c.receive(hang); !strings.Contains(got, "-32603") || strings.Contains(got, "secret") {
+		t.Error(got)
+	}
+}
+
+// progressing is an operation that reports progress before it returns.
+func progressing(n int, size int) registry.Operation {
+	return registry.Operation{Name: "work", Handler: func(_ context.Context, c *registry.Call) (json.RawMessage, error) {
+		for i := range n {
+			c.Progress(registry.Progress{Progress: float64(i + 1), Total: float64(n), Message: strings.Repeat("m", size)})
+		}
+		return c.Params, nil
+	}}
+}
+
+func TestProgress(t *testing.T) {
+	forEachFraming(t, func(t *testing.T, headers bool) {
+		c := serve(t, newServer(t, Backend{Registry: newRegistry(t, progressing(5, 0))}, nil), nil, headers)
+		for _, test := range []struct{ token, request, result string }{
+			{`"t"`, `{"jsonrpc":"2.0","method":"work","id":1,"meta":{"progressToken":"t"}}`, `null`},
+			{`7`, `{"jsonrpc":"2.0","method":"work","id":1,"params":{"a":1,"_meta":{"progressToken":7}}}`, `{"a":1}`},
+			{`1.50`, `{"jsonrpc":"2.0","method":"work","id":1,"params":{"_meta":{"progressToken":7}},"meta":{"progressToken":1.50}}`, `{}`},
+		} {
+			c.send(test.request)
+			for i := range 5 {
+				want := fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"progress":%d,"total":5}}}`, test.token, i+1)
+				if got, err := c.receive(hang); got != want {
+					t.Fatalf("%q %v, want %s", got, err, want)
+				}
+			}
+			c.expect(`{"jsonrpc":"2.0","result":` + test.result + `,"id":1}`)
+		}
+		// Without a token, and for a notification, there is none.
+		c.send(`{"jsonrpc":"2.0","method":"work","meta":{"progressToken":"t"}}`)
+		c.call(`{"jsonrpc":"2.0","method":"work","id":1}`, `{"jsonrpc":"2.0","result":null,"id":1}`)
+	})
+}
+
+// Progress for a peer that doesn't read is bounded, and what is dropped is counted.
+func TestProgressIsBounded(t *testing.T) {
+	s := newServer(t, Backend{Registry: newRegistry(t, progressing(1000, 1000))}, nil)
+	c := serve(t, s, nil, false)
+	c.send(`{"jsonrpc":"2.0","method":"work","id":1,"meta":{"progressToken":1}}`)
+	for s.Stats().Calls > 0 || s.Stats().DroppedProgress == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	last := 0.0
+	for {
+		got, err := c.receive(hang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m struct {
+			Params struct{ Value registry.Progress }
+			ID     json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(got), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.ID != nil {
+			break
+		}
+		if m.Params.Value.Progress <= last {
+			t.Errorf("%v came behind %v", m.Params.Value.Progress, last)
+		}
+		last = m.Params.Value.Progress
+	}
+	if dropped := s.Stats().DroppedProgress; dropped < 800 {
+		t.Errorf("%d reports were dropped", dropped)
+	}
+}
+
+// The reader runs calls of quick operations itself. One that turns out slow doesn't keep
+// what comes behind it waiting.
+func TestSlowCallOfQuickOperation(t *testing.T) {
+	g := newGate()
+	var slow bool
+	op := g.operation()
+	reg := newRegistry(t, registry.Operation{Name: "moody", Handler: func(ctx context.Context, c *registry.Call) (json.RawMessage, error) {
+		if slow {
+			return op.Handler(ctx, c)
+		}
+		return json.RawMessage("0"), nil
+	}})
+	for _, way := range []string{"pipe", "unix"} {
+		slow = false
+		s := newServer(t, Backend{Registry: reg}, nil)
+		c := serve(t, s, nil, false)
+		if way == "unix" {
+			c = dial(t, listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)}), false)
+		}
+		for s.current.Load().known["moody"].pace.average.Load() > int64(quickAlone)/2 {
+			c.call(`{"jsonrpc":"2.0","method":"moody","id":1}`, `{"jsonrpc":"2.0","result":0,"id":1}`)
+		}
+		slow = true
+		for i := range 3 {
+			c.send(`{"jsonrpc":"2.0","method":"moody","id":"slow"}`)
+			g.waitStarted(t, 1)
+			c.call(`{"jsonrpc":"2.0","method":"echo","id":2}`, `{"jsonrpc":"2.0","result":null,"id":2}`)
+			c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"slow"}}`)
+			c.expect(`{"jsonrpc":"2.0","id":"slow","error":{"code":-32800,"message":"*"}}`)
+			<-g.ended
+			if i == 1 { // and it may be quick again
+				slow = false
+				for range 100 {
+					c.call(`{"jsonrpc":"2.0","method":"moody","id":1}`, `{"jsonrpc":"2.0","result":0,"id":1}`)
+				}
+				slow = true
+			}
+		}
+	}
+}
+
+// A connection writes whole messages, whoever they are from.
+func TestRepliesDoNotMix(t *testing.T) {
+	large := registry.Operation{Name: "large", Handler: func(_ context.Context, c *registry.Call) (json.RawMessage, error) {
+		return json.RawMessage(`"` + strings.Repeat("y", 40_000) + `"`), nil
+	}}
+	forEachFraming(t, func(t *testing.T, headers bool) {
+		s := newServer(t, Backend{Registry: newRegistry(t, large)}, nil)
+		c := dial(t, listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)}), headers)
+		const n = 200
+		go func() {
+			for i := range n {
+				method := [...]string{"echo", "large", "nothing"}[i%3]
+				c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"%s","id":%d}`, method, i))
+			}
+		}()
+		seen := map[string]bool{}
+		for range n {
+			got, err := c.receive(hang)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := parseReply(got)
+			if r == nil || seen[r[0]] {
+				t.Fatalf("%.100s", got)
+			}
+			seen[r[0]] = true
+		}
+	})
+}
