@@ -152,8 +152,9 @@ func (x *exchange) readJSON(resp *http.Response) (json.RawMessage, error) {
 		return nil, x.tooLarge()
 	}
 	body, err := readBody(resp, limit)
+	m := parse(trimBOM(body))
 	switch {
-	case err != nil:
+	case err != nil && m.problem != "":
 		cause := masked{x.peer.mask, err}
 		return nil, because(failure(registry.KindOutcomeUnknown, registry.Sent, "the connection to the server broke within its answer"), cause)
 	case len(body) > limit:
@@ -161,7 +162,6 @@ func (x *exchange) readJSON(resp *http.Response) (json.RawMessage, error) {
 	case len(body) == 0:
 		return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is empty")
 	}
-	m := parse(trimBOM(body))
 	if !x.answers(&m) {
 		x.peer.stray.add(x.peer.mask, body)
 		return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is no answer to the request%s", why(m.problem))
@@ -188,7 +188,7 @@ func (x *exchange) answers(m *message) bool {
 	return ok && id == x.id && m.method == nil
 }
 
-// readBody reads at most limit bytes and one more.
+// readBody reads at most limit bytes and one more. With an error it returns what came before.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
 	size := int64(512)
 	if resp.ContentLength > 0 {
@@ -207,7 +207,7 @@ func readBody(resp *http.Response, limit int) ([]byte, error) {
 		case errors.Is(err, io.EOF):
 			return buf, nil
 		case err != nil:
-			return nil, err
+			return buf, err
 		case len(buf) > limit:
 			return buf, nil
 		}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/cupule/cupule/mcpclient/mcptest"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cupule/cupule/mcpclient/mcptest"
 )
 
 // The test binary is also the servers that the tests talk to.

@@ -96,7 +96,7 @@ func probeFailed(ctx context.Context, p peer, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.As(err, &status) && status.final():
 		return err
-	case e.Kind == registry.KindUpstreamError && p.alive():
+	case (e.Kind == registry.KindUpstreamError || e.Kind == registry.KindOutcomeUnknown) && p.alive():
 		return errLegacy
 	case e.Kind == registry.KindTimeout || !p.alive():
 		return errSilent

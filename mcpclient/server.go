@@ -9,6 +9,7 @@ import (
 
 	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/internal/proc"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -271,9 +272,22 @@ func (s *server) discard(p peer, now bool) {
 	now = s.ending.Add(1) > MaxClosing || now
 	s.client.background(func() {
 		defer s.ending.Add(-1)
-		p.close(now)
-		s.client.disown(p)
+		s.end(p, now)
 	})
+}
+
+// end ends a conversation, and logs a child that could not be ended properly.
+func (s *server) end(p peer, now bool) {
+	p.close(now)
+	s.client.disown(p)
+	k, ok := p.(*conn)
+	switch {
+	case !ok:
+	case k.report.Escaped:
+		s.client.log.Warn("a process that left the server's process group may still run", "server", s.Alias, "exit", k.report.Exit)
+	case k.report.Stage == proc.OnKill || k.report.Stage == proc.Stuck:
+		s.client.log.Info("a server did not end by itself", "server", s.Alias, "exit", k.report.Exit, "stage", string(k.report.Stage))
+	}
 }
 
 // attach adds to an error what the peer's evidence says.

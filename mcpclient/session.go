@@ -239,9 +239,33 @@ func (s *Session) Close() error {
 	s.mu.Unlock()
 	if l != nil {
 		l.interrupt(errClosed)
-		l.close(false)
-		s.client.disown(l.peer)
+		s.server.end(l.peer, false)
 	}
 	s.notes.close()
 	return nil
+}
+
+// ListResources is Client.ListResources in this session.
+func (s *Session) ListResources(ctx context.Context, inv effects.Invocation) ([]Resource, error) {
+	return s.client.listResources(ctx, s.server.Alias, inv, s.lend)
+}
+
+// ListResourceTemplates is Client.ListResourceTemplates in this session.
+func (s *Session) ListResourceTemplates(ctx context.Context, inv effects.Invocation) ([]ResourceTemplate, error) {
+	return s.client.listTemplates(ctx, s.server.Alias, inv, s.lend)
+}
+
+// ReadResource is Client.ReadResource in this session.
+func (s *Session) ReadResource(ctx context.Context, uri string, inv effects.Invocation) (*ResourceResult, error) {
+	return s.client.readResource(ctx, s.server.Alias, uri, inv, s.lend)
+}
+
+// ListPrompts is Client.ListPrompts in this session.
+func (s *Session) ListPrompts(ctx context.Context, inv effects.Invocation) ([]Prompt, error) {
+	return s.client.listPrompts(ctx, s.server.Alias, inv, s.lend)
+}
+
+// GetPrompt is Client.GetPrompt in this session.
+func (s *Session) GetPrompt(ctx context.Context, prompt string, args map[string]string, inv effects.Invocation) (*PromptResult, error) {
+	return s.client.getPrompt(ctx, s.server.Alias, prompt, args, inv, s.lend)
 }
