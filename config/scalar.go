@@ -41,7 +41,7 @@ func (r *reader) scalar(n *yaml.Node, s *shape, v *value) bool {
 }
 
 func (r *reader) notText(n *yaml.Node, s *shape, v *value) bool {
-	if s.kind == kindSize && n.Tag == "!!int" {
+	if s.kind == kindSize && decimalInteger.MatchString(n.Value) && n.Value[0] != '0' && n.Value[0] != '-' {
 		r.report(v.at, v.path, "a size needs a unit: write %sB, or a larger unit as in 256KB", clip(n.Value))
 		return false
 	}
