@@ -13,7 +13,7 @@ import (
 )
 
 // OpenRPCVersion is the version of the OpenRPC specification that rpc.discover's document follows.
-const OpenRPCVersion = "1.3.2"
+const OpenRPCVersion = "1.2.6"
 
 type openRPC struct {
 	OpenRPC    string        `json:"openrpc"`

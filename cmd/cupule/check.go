@@ -125,7 +125,7 @@ func (c *cli) printFindings(cfg *config.Config, list []finding) error {
 		for _, s := range cfg.MCP {
 			tools += len(s.Allowed)
 		}
-		fmt.Fprintf(c.talk, "%s: %d servers, %d tools, %d operations, %d callers\n", c.file, len(cfg.MCP), tools, len(cfg.Operations), len(cfg.Callers))
+		fmt.Fprintf(c.talk, "%s: servers %d, tools %d, operations %d, callers %d\n", c.file, len(cfg.MCP), tools, len(cfg.Operations), len(cfg.Callers))
 	}
 	return err
 }
