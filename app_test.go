@@ -218,8 +218,8 @@ func settle(t *testing.T, before int) {
 
 func TestMissingTokenKeepsFromServing(t *testing.T) {
 	app, _ := open(t, "callers:\n  c: {token_env: T}\nserve: {listen: [unix:./s]}\n", &Options{LookupEnv: func(string) (string, bool) { return "", false }})
-	if err := app.Serve(t.Context()); err == nil || !strings.Contains(err.Error(), "caller c") {
-		t.Errorf("got %v", err)
+	if broken, ok := errors.AsType[*config.Error](app.Serve(t.Context())); !ok || len(broken.Problems) != 1 || broken.Problems[0].Path != "callers.c.token_env" {
+		t.Errorf("got %v", broken)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // input does: accepting stops, what runs may finish within the grace, and the rest is
 // cancelled. Only one Serve runs at a time.
 //
-// A caller whose token is missing, empty or another's is an error here.
+// A caller whose token is missing, empty or another's is an error here, a *config.Error.
 func (a *App) Serve(ctx context.Context) error {
 	server, err := a.beginServing()
 	if err != nil {
@@ -65,6 +65,9 @@ func (a *App) beginServing() (*jsonrpcserver.Server, error) {
 	}
 	if a.server != nil {
 		return nil, errors.New("cupule: the application is being served already")
+	}
+	if err := a.current.config.CheckTokens(a.opts.LookupEnv); err != nil {
+		return nil, err
 	}
 	server, err := jsonrpcserver.New(a.backend(a.current), &opts)
 	a.server = server

@@ -38,6 +38,21 @@ func (c *Config) Warnings(env func(string) (string, bool), lookPath func(string)
 	return sorted(w.found)
 }
 
+// CheckTokens returns an *Error with every caller whose token is missing, empty or shared
+// with another, or nil. Warnings tells the same; when serving starts it is an error. Env
+// looks a variable up; nil means os.LookupEnv.
+func (c *Config) CheckTokens(env func(string) (string, bool)) error {
+	if env == nil {
+		env = os.LookupEnv
+	}
+	w := &warner{cfg: c, env: env}
+	w.tokens()
+	if len(w.found) == 0 {
+		return nil
+	}
+	return &Error{Problems: sorted(w.found)}
+}
+
 type warner struct {
 	cfg      *Config
 	env      func(string) (string, bool)
@@ -134,19 +149,32 @@ func (w *warner) token(at effects.Position, path, name string) string {
 	return value
 }
 
-func (w *warner) callers() {
-	operations := sortedKeys(w.cfg.Operations)
+// tokens warns of callers that can't authenticate with the token that they are to have.
+func (w *warner) tokens() {
 	owners := map[string]string{} // of tokens, never printed
+	for _, name := range sortedKeys(w.cfg.Callers) {
+		c := w.cfg.Callers[name]
+		if c.TokenEnv == "" {
+			continue
+		}
+		path := "callers." + name + ".token_env"
+		if value := w.token(c.At, path, c.TokenEnv); value != "" {
+			if owner, shared := owners[value]; shared {
+				w.warn(c.At, path, "its token is the same as that of caller %s: neither can authenticate", owner)
+			}
+			owners[value] = name
+		}
+	}
+}
+
+func (w *warner) callers() {
+	w.tokens()
+	operations := sortedKeys(w.cfg.Operations)
 	for _, name := range sortedKeys(w.cfg.Callers) {
 		c := w.cfg.Callers[name]
 		path := "callers." + name
 		if c.TokenEnv == "" {
 			w.tokenless(path, c)
-		} else if value := w.token(c.At, path+".token_env", c.TokenEnv); value != "" {
-			if owner, shared := owners[value]; shared {
-				w.warn(c.At, path+".token_env", "its token is the same as that of caller %s: neither can authenticate", owner)
-			}
-			owners[value] = name
 		}
 		for i, p := range c.Operations {
 			if !matches(p, operations) {
