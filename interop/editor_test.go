@@ -130,14 +130,7 @@ func checkCancelled(t *testing.T, wire, talk string) {
 			t.Logf("vscode-jsonrpc: %s", strings.TrimSpace(text))
 		}
 	}
-	list := readTranscript(t, wire)
-	notices := seen(list, "notifications/cancelled")
-	var calls []line
-	for _, c := range seen(list, "tools/call") {
-		if strings.Contains(c.text, `"duration":15`) {
-			calls = append(calls, c)
-		}
-	}
+	calls, notices := longCalls(t, wire), seen(readTranscript(t, wire), "notifications/cancelled")
 	show(t, append(calls, notices...))
 	checkNotice(t, calls, notices)
 }

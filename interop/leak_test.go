@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
@@ -80,4 +81,26 @@ func isOurs(command, dir string) bool {
 	built.Lock()
 	defer built.Unlock()
 	return strings.Contains(command, filepath.Join(dir, "node_modules")) || built.dir != "" && strings.Contains(command, built.dir)
+}
+
+func TestLeakCheckCanFail(t *testing.T) {
+	p := need(t)
+	if runtime.GOOS != "linux" {
+		return // goroutines alone are counted there
+	}
+	child := exec.Command(p.node, "--eval", "process.stdin.resume()")
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if left := processes(p.dir); len(left) != 1 {
+		t.Errorf("%q", left)
+	}
+	_ = in.Close()
+	if err := child.Wait(); err != nil {
+		t.Error(err)
+	}
 }

@@ -239,3 +239,23 @@ func forget(t *testing.T, address string, header http.Header) {
 		t.Fatalf("the server answered %s", resp.Status)
 	}
 }
+
+// Warm spares are started before they are needed, and each serves one call.
+func TestWarmSpares(t *testing.T) {
+	p := need(t)
+	file := filepath.Join(t.TempDir(), "wire")
+	c := connect(t, viaTee(t, file, p.node, p.everything(), "stdio")+"\n    session: {warm: 2}", nil)
+	for n := range 4 {
+		if got := text(t, call(t, c, "echo", fmt.Sprintf(`{"message":"%d"}`, n))); got != fmt.Sprintf("Echo: %d", n) {
+			t.Errorf("call %d: %s", n, got)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list := readTranscript(t, file)
+	calls, sessions := len(seen(list, "tools/call")), len(seen(list, "initialize"))
+	if calls != 4 || sessions < 4 || sessions > 6 {
+		t.Errorf("%d calls in %d sessions", calls, sessions)
+	}
+}

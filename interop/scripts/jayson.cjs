@@ -1,11 +1,13 @@
 // Plays a client of jayson over HTTP or TCP: a connection for each request. Prints one JSON
 // line per step.
+const { parse } = require('node:url');
 const jayson = require('jayson');
 
-const to = JSON.parse(process.argv[2]); // {url, token} or {port}
-const client = to.url
-  ? jayson.Client.http(Object.assign(require('node:url').parse(to.url), to.token ? { headers: { Authorization: `Bearer ${to.token}` } } : {}))
-  : jayson.Client.tcp({ host: '127.0.0.1', port: to.port });
+const to = JSON.parse(process.argv[2]); // {url, token, ca} or {port}
+const headers = to.token ? { Authorization: `Bearer ${to.token}` } : {};
+const client = !to.url ? jayson.Client.tcp({ host: '127.0.0.1', port: to.port })
+  : to.ca ? jayson.Client.https({ ...parse(to.url), headers, ca: to.ca })
+    : jayson.Client.http({ ...parse(to.url), headers });
 
 const send = (...request) => new Promise((resolve) => client.request(...request, (error, reply) => resolve({ error, reply })));
 async function step(name, ...request) {
