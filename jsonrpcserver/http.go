@@ -235,11 +235,14 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	control := http.NewResponseController(x.w)
 	_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
 	data, failed := readBounded(http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage)), x.r.ContentLength)
-	_ = control.SetReadDeadline(time.Time{})
+	if failed == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	}
 	if _, large := errors.AsType[*http.MaxBytesError](failed); large {
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
 	}
 	if failed != nil {
+		x.w.Header().Set("Connection", "close")
 		return nil, http.StatusBadRequest, parseError(errors.New("the body ends early"))
 	}
 	return data, 0, nil

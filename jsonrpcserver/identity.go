@@ -73,7 +73,8 @@ func (who *identity) authenticate(b *backend, params json.RawMessage) (result js
 		who.failures++
 		return nil, unauthenticated("the token is no caller's")
 	}
-	who.name, who.byToken, who.token, who.known = caller.Name, true, sha256.Sum256([]byte(token)), nil
+	who.name, who.byToken, who.token = caller.Name, true, sha256.Sum256([]byte(token))
+	who.known, who.invocation, who.valid = b, invocationOf(caller, caller.Name, who.origin), true
 	return append(appendString([]byte(`{"caller":`), caller.Name), '}'), nil
 }
 
