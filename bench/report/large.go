@@ -16,7 +16,7 @@ var sizes = []struct {
 // largeTables measures large results. Each size has processes of its own, so that their
 // peaks are its own.
 func largeTables(l *lab) ([]table, error) {
-	t := table{ID: "large", Title: "Large results of a tool, 1 caller, the trivial child", Reference: clients.Cupule, Note: noteLarge}
+	var list []table
 	for _, s := range sizes {
 		if l.short && s.size > 4<<20 {
 			continue
@@ -25,23 +25,13 @@ func largeTables(l *lab) ([]table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.label, err)
 		}
-		t.Columns = append(t.Columns, c)
-	}
-	return split(t), nil
-}
-
-// split makes a table of each column, since these columns are wide.
-func split(t table) []table {
-	var list []table
-	for i, c := range t.Columns {
-		one := t
-		one.ID, one.Columns = t.ID+" "+c.Label, []column{c}
-		if i > 0 {
-			one.Title, one.Note = "The same, "+c.Label, ""
+		t := table{ID: "large " + s.label, Title: "Results of " + s.label + ", 1 caller, the trivial child", Reference: clients.Cupule, Columns: []column{c}}
+		if len(list) == 0 {
+			t.Note = noteLarge
 		}
-		list = append(list, one)
+		list = append(list, t)
 	}
-	return list
+	return list, nil
 }
 
 func (l *lab) largeColumn(label string, size int) (column, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/clients"
@@ -13,17 +12,21 @@ import (
 )
 
 func outboundTables(l *lab) ([]table, error) {
-	all, err := l.stdioTables()
+	all, err := l.childTables(childRaw)
 	if err != nil {
 		return nil, err
 	}
 	paced, err := l.pacedTable()
+	if err != nil || l.short {
+		return append(all, paced), err
+	}
+	sdk, err := l.childTables(childSDK)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, paced)
-	for _, s := range []struct{ id, name string }{{"outbound-http", servers.RawMCP}, {"outbound-http-gosdk", servers.SDKMCP}} {
-		t, err := l.httpTable(s.id, s.name)
+	all = append(append(all, paced), sdk...)
+	for _, server := range []string{servers.RawMCP, servers.SDKMCP} {
+		t, err := l.httpTable(server)
 		if err != nil {
 			return nil, err
 		}
@@ -32,31 +35,23 @@ func outboundTables(l *lab) ([]table, error) {
 	return all, nil
 }
 
-// stdioTables measures sessions that last and sessions of one call, with both children.
-func (l *lab) stdioTables() ([]table, error) {
-	lasting := []table{
-		{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Note: noteOutbound},
-		{ID: "outbound-gosdk", Title: "The same, the child built on go-sdk", Note: noteOutboundSDK},
+// childTables measures sessions that last and sessions of one call with one child.
+func (l *lab) childTables(child string) ([]table, error) {
+	lasting := table{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Reference: clients.Cupule, Note: noteOutbound}
+	single := table{ID: "onecall", Title: "A session for each call, the trivial child", Reference: clients.CupuleOneCall, Note: noteOneCall}
+	if child == childSDK {
+		lasting.ID, lasting.Title, lasting.Note = "outbound-gosdk", "tools/call echo of 200 bytes, one session, the child built on go-sdk", noteOutboundSDK
+		single.ID, single.Title, single.Note = "onecall-gosdk", "A session for each call, the child built on go-sdk", ""
 	}
-	single := []table{
-		{ID: "onecall", Title: "A session for each call, the trivial child", Note: noteOneCall},
-		{ID: "onecall-gosdk", Title: "The same, the child built on go-sdk"},
+	if err := l.callers(&lasting, field(clients.Lasting, true), l.bin(child), byCallers()); err != nil {
+		return nil, err
 	}
-	for i, child := range []string{childRaw, childSDK} {
-		lasting[i].Reference, single[i].Reference = clients.Cupule, clients.CupuleOneCall
-		if err := l.callers(&lasting[i], field(clients.Lasting, true), l.bin(child), byCallers()); err != nil {
-			return nil, err
-		}
-		one := []measure.Load{{Callers: 1, Size: clients.EchoSize}}
-		if err := l.callers(&single[i], field(clients.OneCall, true), l.bin(child), one); err != nil {
-			return nil, err
-		}
-	}
-	return slices.Concat(lasting, single), nil
+	err := l.callers(&single, field(clients.OneCall, true), l.bin(child), byCallers()[:1])
+	return []table{lasting, single}, err
 }
 
-func (l *lab) httpTable(id, server string) (table, error) {
-	t := table{ID: id, Title: "tools/call echo of 200 bytes, " + server, Reference: clients.Cupule}
+func (l *lab) httpTable(server string) (table, error) {
+	t := table{ID: "outbound: " + server, Title: "tools/call echo of 200 bytes, " + server, Reference: clients.Cupule}
 	p, address, err := l.serve(server, true, "")
 	if err != nil {
 		return t, err

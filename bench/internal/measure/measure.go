@@ -76,7 +76,7 @@ func Rounds(contestants []Contestant, load Load, plan Plan) ([]Result, error) {
 
 // calibrate warms a contestant up, and returns how many calls fill a sample.
 func calibrate(c Contestant, load Load, plan Plan) (int, error) {
-	least := load.Callers * max(plan.Least, 2)
+	least := load.Callers * cmp.Or(plan.Least, 2)
 	load.Calls = least
 	for {
 		s, err := c.Run(load)
