@@ -29,6 +29,31 @@ func TestReadmeShowsWhatIsCompiled(t *testing.T) {
 	}
 }
 
+var code = regexp.MustCompile("(?s)```go\n(.*?)```")
+
+// TestCodeInDocsIsCompiled looks for each piece of Go in a file that is built.
+func TestCodeInDocsIsCompiled(t *testing.T) {
+	files, err := filepath.Glob("examples/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compiled strings.Builder
+	for _, file := range files {
+		compiled.WriteString(read(t, file))
+	}
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		for _, piece := range code.FindAllStringSubmatch(read(t, page), -1) {
+			if !strings.Contains(compiled.String(), piece[1]) {
+				t.Errorf("%s shows code that is in no example:\n%s", page, piece[1])
+			}
+		}
+	}
+}
+
 var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 
 // TestLinksLead checks that what the documents link to exists.
