@@ -31,11 +31,6 @@ type cli struct {
 	verbose   bool
 }
 
-const (
-	groupFile  = "file"
-	groupCalls = "calls"
-)
-
 func (c *cli) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cupule",
