@@ -9,24 +9,14 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-// handle takes one frame. With owned, parts of it may be kept.
-func (k *conn) handle(line []byte, owned bool) {
-	if i := strictjson.Space(line, 0); i == len(line) {
-		return
-	} else if line[i] == '[' && strictjson.Valid(line, maxDepth) == nil {
-		for part := range strictjson.Elements(line) {
-			k.message(part, owned)
-		}
-		return
-	}
-	k.message(line, owned)
-}
+func (k *conn) frameLimit() int { return k.calls.frameLimit() }
 
-func (k *conn) message(line []byte, owned bool) {
-	m := parse(line)
+func (k *conn) drop() { k.notes.drop() }
+
+func (k *conn) message(m *message, line []byte, owned bool) {
 	switch method, named := text(m.method); {
 	case m.method == nil && m.id != nil:
-		k.response(&m, line, owned)
+		k.response(m, line, owned)
 	case m.problem != "" || !named:
 		k.stray.add(k.mask, line)
 	case m.id == nil:
@@ -131,36 +121,6 @@ func progressOf(params json.RawMessage) (token json.RawMessage, r registry.Progr
 func number(raw []byte) (float64, bool) {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	return n, err == nil && strictjson.KindOf(raw) == strictjson.Number
-}
-
-// oversized discards the rest of a frame that is longer than any call allows. When it has
-// an id, the call fails at once; with none, or without an end, the session is lost.
-func (k *conn) oversized(line []byte) error {
-	var s skimmer
-	failed := false
-	look := func(piece []byte) {
-		s.Write(piece)
-		if id, ok := s.call(); ok && !failed {
-			failed = k.tooLarge(id)
-		}
-	}
-	look(line)
-	err := k.in.Discard(MaxDiscard-int64(len(line)), look)
-	switch {
-	case err != nil:
-		return err
-	case failed:
-		return nil
-	case s.method:
-		k.notes.drop()
-		return nil
-	}
-	if id, ok := s.call(); ok {
-		// The answer to a call that has been given up.
-		_ = id
-		return nil
-	}
-	return errNoID
 }
 
 // tooLarge fails the call with this id, if it is in flight.
