@@ -14,7 +14,7 @@ func behind(tables []table) []string {
 	var list []string
 	for _, t := range tables {
 		for _, name := range t.names() {
-			if strings.HasPrefix(name, "cupule") {
+			if strings.HasPrefix(name, "cupule") || name == direct {
 				continue
 			}
 			if where := t.ahead(name); len(where) > 0 {

@@ -210,7 +210,7 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%v ns: %s, want %s", ns, got, want)
 		}
 	}
-	for n, want := range map[float64]string{-1: "unknown", 12: "12 B", 1536: "1.5 KiB", 999 << 10: "999 KiB", 3 << 20: "3 MiB", 2 << 30: "2 GiB"} {
+	for n, want := range map[float64]string{-1: "", 12: "12 B", 1536: "1.5 KiB", 999 << 10: "999 KiB", 3 << 20: "3 MiB", 2 << 30: "2 GiB"} {
 		if got := size(n); got != want {
 			t.Errorf("%v bytes: %s, want %s", n, got, want)
 		}

@@ -139,7 +139,7 @@ func duration(ns float64) string {
 func size(n float64) string {
 	switch {
 	case n < 0:
-		return "unknown"
+		return ""
 	case n < 1<<10:
 		return fmt.Sprintf("%.0f B", n)
 	case n < 1<<20:
@@ -150,8 +150,12 @@ func size(n float64) string {
 	return fmt.Sprintf("%.3g GiB", n/(1<<30))
 }
 
+// number writes a count; nothing where it is unknown.
 func number(n float64) string {
-	if n < 100 {
+	switch {
+	case n < 0:
+		return ""
+	case n < 100:
 		return fmt.Sprintf("%.1f", n)
 	}
 	return fmt.Sprintf("%.0f", n)
