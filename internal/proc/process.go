@@ -102,6 +102,10 @@ func (p *Process) Pid() int { return p.child.pid }
 // has been killed, and it has been reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Drained returns a channel that is closed when Stderr is complete: soon after the child's
+// exit, unless somebody else holds its standard error.
+func (p *Process) Drained() <-chan struct{} { return p.kept }
+
 // Exit says how the child ended, such as "exit status 3" or "killed by SIGKILL". It is
 // "still running" before Done is closed.
 func (p *Process) Exit() string {
