@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/cupule/cupule/config"
@@ -85,8 +86,8 @@ type op struct {
 
 // begin looks up what is called. What isn't configured has no rule.
 func (c *Client) begin(kind effects.Kind, alias, name string, inv effects.Invocation) *op {
-	o := &op{client: c, server: c.servers[alias], alias: alias, name: name, inv: inv}
-	o.subject = effects.Subject{Kind: kind, Name: alias + "/" + name}
+	o := &op{client: c, server: c.servers[alias], alias: clip(alias), name: name, inv: inv}
+	o.subject = effects.Subject{Kind: kind, Name: clip(alias + "/" + name)}
 	if o.server != nil {
 		o.rule = o.server.rule(kind, name)
 	}
@@ -95,6 +96,16 @@ func (c *Client) begin(kind effects.Kind, alias, name string, inv effects.Invoca
 	}
 	o.event = registry.Event{Subject: o.subject, Invocation: inv, Started: time.Now()}
 	return o
+}
+
+// maxName is how much of a name that a caller gave is repeated.
+const maxName = 256
+
+func clip(name string) string {
+	if len(name) > maxName {
+		return strings.ToValidUTF8(name[:maxName], "") + "..."
+	}
+	return name
 }
 
 // judge refuses what isn't configured and what is denied, before anything starts.
@@ -139,6 +150,9 @@ func withoutPositions(reasons []effects.Reason) []effects.Reason {
 // limit returns the bound on the result, and whose it is: the smallest one's.
 func (o *op) limit(further *registry.Limit) registry.Limit {
 	l := registry.Limit{Name: "max_output", Whose: o.whose(), Bytes: o.rule.MaxOutput}
+	if l.Bytes <= 0 {
+		l.Bytes = config.DefaultMaxOutput
+	}
 	if n := o.inv.MaxOutput(); n > 0 && n < l.Bytes {
 		l.Whose, l.Bytes = caller(o.inv), n
 	}
@@ -166,6 +180,9 @@ func (o *op) run(ctx context.Context, from source, work func(context.Context, *l
 	defer o.client.work.Done()
 	ctx, cancel := o.deadline(ctx)
 	defer cancel()
+	if ctx.Err() != nil {
+		return ended(ctx, registry.NotSent)
+	}
 	leave, err := o.server.enter(ctx)
 	if err != nil {
 		return err
@@ -195,6 +212,9 @@ func (o *op) attempt(ctx context.Context, from source, work func(context.Context
 // already is the shortest, where it is.
 func (o *op) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	d, whose := o.rule.Timeout, o.whose()
+	if d <= 0 {
+		d = config.DefaultTimeout
+	}
 	if t := o.inv.Timeout(); t > 0 && t < d {
 		d, whose = t, caller(o.inv)
 	}
@@ -241,7 +261,7 @@ func finish[T any](ctx context.Context, o *op, result *T, err error) (*T, error)
 // complete says in an error what was called and how far it came. Before the call itself
 // nothing ran, whatever became of the server.
 func (o *op) complete(e *registry.Error) *registry.Error {
-	e.Server, e.Tool = o.alias, o.name
+	e.Server, e.Tool = o.alias, clip(o.name)
 	if e.Phase == "" {
 		e.Phase = o.phase
 	}

@@ -16,6 +16,7 @@ import (
 type child interface {
 	Stderr() string
 	Done() <-chan struct{}
+	Drained() <-chan struct{}
 	Exit() string
 	Kill()
 	Close(grace ...time.Duration) proc.Report
@@ -180,6 +181,10 @@ func (k *pipe) howEnded() string {
 	defer timer.Stop()
 	select {
 	case <-k.child.Done():
+		select {
+		case <-k.child.Drained():
+		case <-timer.C:
+		}
 		return k.child.Exit()
 	case <-k.out.stop:
 		return "closed"
