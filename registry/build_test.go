@@ -142,6 +142,34 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+func TestCrowdedParameters(t *testing.T) {
+	r, _ := build(t,
+		Operation{Name: "list", Handler: returns("1", nil), Params: json.RawMessage(`{"items":{"type":"number"}}`)},
+		Operation{Name: "object", Handler: returns("1", nil), Params: json.RawMessage(` {"type": "object"} `)},
+		Operation{Name: "raw", Handler: returns("1", nil)})
+	numbers := strings.Repeat("1,", 200_000) + "1"
+	text := `["` + strings.Repeat(`,[{\"`, 100_000) + `"]`
+	for _, test := range []struct {
+		operation, params string
+		kind              Kind
+	}{
+		{"list", "[" + numbers + "]", KindInvalidParams},
+		{"list", text, KindInvalidParams},
+		{"list", "[" + numbers[:100_001] + "]", ""},
+		{"object", `{"x":[` + numbers + "]}", ""},
+		{"object", `[1]`, KindInvalidParams},
+		{"raw", "[" + numbers + "]", ""},
+	} {
+		_, err := invoke(t, r, test.operation, test.params, effects.Authority{})
+		if (err == nil) != (test.kind == "") || err != nil && err.Kind != test.kind {
+			t.Errorf("%s %.20s...: %v", test.operation, test.params, err)
+		}
+	}
+	if crowded(json.RawMessage(text)) {
+		t.Error("commas in a string count as values")
+	}
+}
+
 func TestEveryWrongPathIsTold(t *testing.T) {
 	r, _ := build(t, Operation{Name: "op", Handler: echo, Params: json.RawMessage(
 		`{"type":"object","required":["a"],"properties":{"b":{"type":"string"},"c":{"items":{"type":"integer"}}},"additionalProperties":false}`)})

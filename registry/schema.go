@@ -16,7 +16,13 @@ type schema struct {
 	compiled *jsonschema.Schema
 	// absent is what stands for parameters that were not sent: {} or [].
 	absent json.RawMessage
+	// anyObject says that every object matches, so that none needs to be decoded.
+	anyObject bool
 }
+
+// MaxParamValues bounds the number of JSON values in parameters that are compared with a
+// schema: each takes many times its bytes while it is compared.
+const MaxParamValues = 65_536
 
 // maxExponent bounds the size of a number that is compared with a schema: the validator
 // computes with exact fractions, and 1e999999999 would take all memory.
@@ -38,6 +44,10 @@ func compile(what string, text json.RawMessage, report func(string, ...any)) *sc
 		return nil
 	}
 	s := &schema{compiled: compiled, absent: json.RawMessage("{}")}
+	if string(strictjson.AppendCompact(nil, text)) == `{"type":"object"}` {
+		s.anyObject = true
+		return s
+	}
 	if s.check(s.absent) != nil && s.check(json.RawMessage("[]")) == nil {
 		s.absent = json.RawMessage("[]")
 	}
@@ -104,6 +114,15 @@ func (noLoader) Load(url string) (any, error) {
 
 // check returns what is wrong with a valid JSON text, or nil.
 func (s *schema) check(params json.RawMessage) []ParamProblem {
+	if s.anyObject {
+		if kind := strictjson.KindOf(params); kind != strictjson.Object {
+			return []ParamProblem{{Message: fmt.Sprintf("got %s, want object", kind)}}
+		}
+		return nil
+	}
+	if crowded(params) {
+		return []ParamProblem{{Message: fmt.Sprintf("there are more than %d values", MaxParamValues)}}
+	}
 	if at, found := strictjson.HugeNumber(params, maxExponent); found {
 		return []ParamProblem{{Path: at, Message: "the number is too large"}}
 	}
@@ -119,4 +138,25 @@ func (s *schema) check(params json.RawMessage) []ParamProblem {
 		return []ParamProblem{{Message: "it can't be compared with the schema"}}
 	}
 	return nil
+}
+
+// crowded reports whether a valid JSON text holds more than MaxParamValues values.
+func crowded(text json.RawMessage) bool {
+	if len(text) <= 2*MaxParamValues {
+		return false
+	}
+	n := 1
+	for i := 0; i < len(text) && n <= MaxParamValues; i++ {
+		switch text[i] {
+		case ',', '[', '{', ':':
+			n++
+		case '"':
+			end, _, err := strictjson.Quoted(text, i)
+			if err != nil {
+				return true
+			}
+			i = end - 1
+		}
+	}
+	return n > MaxParamValues
 }
