@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,10 +23,26 @@ func TestEditorOverStdio(t *testing.T) {
 	steps, talk := play(t, p, "editor.cjs", map[string]any{"command": arguments})
 	checkEditor(t, steps)
 	checkCancelled(t, wire, talk)
-	if end := steps["exit"]; end.Code != 0 || end.Message != "" {
+	checkDrained(t, steps)
+	reportServed(talk)
+}
+
+// checkDrained judges the end: the service was told to stop in the middle of a call.
+func checkDrained(t *testing.T, steps map[string]step) {
+	t.Helper()
+	if got := steps["drained"].said(t); !strings.HasPrefix(got, "Long running operation completed") {
+		t.Errorf("the call that ran: %s", got)
+	}
+	var reports []registry.Progress
+	if err := json.Unmarshal(steps["drained reports"].Value, &reports); err != nil || len(reports) != 10 {
+		t.Errorf("%v %v", reports, err)
+	}
+	if late := steps["late"]; late.Code != int(registry.KindShuttingDown.Code()) {
+		t.Errorf("a call that came later: %+v", late)
+	}
+	if end, ended := steps["exit"]; !ended || end.Code != 0 || end.Message != "" {
 		t.Errorf("cupule serve ended with %d %s", end.Code, end.Message)
 	}
-	reportServed(talk)
 }
 
 func TestEditorOverUnixSocket(t *testing.T) {
@@ -84,11 +101,28 @@ func checkEditor(t *testing.T, steps map[string]step) {
 	}
 	checkRefusals(t, steps)
 	checkReports(t, steps)
+	checkDiscovered(t, steps["discover"])
 	if s, ok := steps["unhandled"]; ok {
 		t.Errorf("a notification that nobody asked for: %s", s.Value)
 	}
 	if s, ok := steps["connection error"]; ok {
 		t.Errorf("%+v", s)
+	}
+}
+
+// checkDiscovered sees to it that a caller without authority is told of what it may use.
+func checkDiscovered(t *testing.T, s step) {
+	t.Helper()
+	var document struct{ Methods []struct{ Name string } }
+	if err := json.Unmarshal(s.Value, &document); err != nil {
+		t.Fatalf("%v: %+v", err, s)
+	}
+	var names []string
+	for _, m := range document.Methods {
+		names = append(names, m.Name)
+	}
+	if want := []string{"demo.echo", "demo.slow", "demo.sum", "demo.weather", "identifier.resolve"}; !slices.Equal(names, want) {
+		t.Errorf("%q", names)
 	}
 }
 

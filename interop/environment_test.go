@@ -35,3 +35,11 @@ func TestEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// Over HTTP the environment is the server's own.
+func TestEnvironmentOverHTTP(t *testing.T) {
+	p := need(t)
+	if got := text(t, call(t, connect(t, overHTTP(serveEverything(t, p)), nil), "get-env", "")); got != "{\n  \"PORT\": \"0\"\n}" {
+		t.Error(got)
+	}
+}

@@ -94,7 +94,7 @@ func connect(t *testing.T, server string, env map[string]string) *mcpclient.Clie
 	c, err := mcpclient.New(cfg, &mcpclient.Options{
 		Name: "interop", Version: "1",
 		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		Observer:  observer{string(transportOf(server))},
+		Observer:  observer{transportOf(server)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ type observer struct{ transport string }
 
 func (o observer) Observe(_ context.Context, e registry.Event) {
 	if e.Err == nil {
-		report("out", o.transport, strings.TrimPrefix(e.Subject.String(), "the "))
+		report("out", o.transport, strings.TrimPrefix(strings.Replace(e.Subject.String(), "everything/", "", 1), "tool "))
 	}
 }
 
@@ -143,6 +143,7 @@ func overHTTP(address string) string {
 func serveEverything(t *testing.T, p *peers) string {
 	t.Helper()
 	cmd := exec.Command(p.node, "--require", script(t, "loopback.cjs"), p.everything(), "streamableHttp")
+	cmd.Env = []string{"PORT=0"}
 	errors, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

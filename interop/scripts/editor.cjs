@@ -16,20 +16,20 @@ connection.listen();
 function say(step, what) { console.log(JSON.stringify({ step, ...what })); }
 
 // ask sends a request and says what it was answered with.
-async function ask(step, method, params, token) {
-  const answer = token ? connection.sendRequest(method, params, token) : connection.sendRequest(method, params);
-  await answer.then((value) => say(step, { value }), (e) => say(step, { code: e.code, message: e.message, data: e.data }));
+async function ask(step, method, ...rest) {
+  await connection.sendRequest(method, ...rest).then(
+    (value) => say(step, { value }), (e) => say(step, { code: e.code, message: e.message, data: e.data }));
 }
 
-// follow asks for progress under a token, and cancels after so many reports.
-async function follow(step, token, params, cancelAfter) {
+// follow asks for progress under a token; each is told of every report.
+async function follow(step, token, params, each) {
   const reports = [];
-  const cancel = new rpc.CancellationTokenSource();
+  const source = new rpc.CancellationTokenSource();
   const ear = connection.onProgress(new rpc.ProgressType(), token, (value) => {
     reports.push(value);
-    if (reports.length === cancelAfter) cancel.cancel();
+    each?.(reports.length, source);
   });
-  await ask(step, 'demo.slow', { ...params, _meta: { progressToken: token } }, cancel.token);
+  await ask(step, 'demo.slow', { ...params, _meta: { progressToken: token } }, source.token);
   ear.dispose();
   say(`${step} reports`, { value: reports });
 }
@@ -54,9 +54,13 @@ async function follow(step, token, params, cancelAfter) {
   await ask('denied', 'note.add', { text: 'x' });
   await follow('integer token', 7, { duration: 0.2, steps: 4 });
   await follow('string token', 'seven', { duration: 0.2, steps: 4 });
-  await follow('cancelled', 'c', { duration: 15, steps: 300 }, 2);
+  await follow('cancelled', 'c', { duration: 15, steps: 300 }, (n, source) => n === 2 && source.cancel());
   await ask('alive', 'demo.sum', { a: 1, b: 1 });
-  connection.end();
-  if (child) child.on('exit', (code, signal) => say('exit', { code, message: signal }));
-  else socket.on('close', () => say('closed', {}));
+  await ask('discover', 'rpc.discover');
+  if (!child) return connection.end();
+  child.on('exit', (code, signal) => say('exit', { code, message: signal }));
+  await follow('drained', 'd', { duration: 1, steps: 10 }, (n) => {
+    if (n === 1) child.kill('SIGTERM');
+    if (n === 5) ask('late', 'demo.sum', { a: 1, b: 1 });
+  });
 })().catch((error) => { console.error(error); process.exit(1); });
