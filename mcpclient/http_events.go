@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/cupule/cupule/internal/frame"
 	"github.com/cupule/cupule/registry"
@@ -75,7 +76,7 @@ func value(line []byte) []byte {
 }
 
 // readEvents reads a stream up to the answer.
-func (x *exchange) readEvents(body io.Reader) (json.RawMessage, error) {
+func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
 	e := events{in: frame.NewLines(body, readBuffer), limit: x.request.limit + FrameOverhead}
 	for {
 		data, err := e.next()
@@ -92,10 +93,33 @@ func (x *exchange) readEvents(body io.Reader) (json.RawMessage, error) {
 		m := parse(data)
 		if x.answers(&m) {
 			result, err := settle(&m, x.pending(), x.peer.mask)
-			return bytes.Clone(result), err
+			result = bytes.Clone(result)
+			finishStream(body)
+			return result, err
 		}
 		x.aside(&m, data)
 	}
+}
+
+// streamGrace is how long a stream may take to end behind the answer.
+const streamGrace = 5 * time.Millisecond
+
+// finishStream reads to the end of a stream that has no more to say, so that its connection
+// can be used again. One that is left open is closed.
+func finishStream(body io.ReadCloser) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.CopyN(io.Discard, body, 4<<10)
+	}()
+	timer := time.NewTimer(streamGrace)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	_ = body.Close()
+	<-done
 }
 
 // oversized judges an event that is too long to be kept: another message is passed over,

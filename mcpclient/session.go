@@ -23,6 +23,7 @@ type Session struct {
 	mu     sync.Mutex
 	link   *link    // nil while there is none
 	dial   *dialing // nil while nobody connects
+	level  string   // of the server's log messages; empty leaves it to the server
 	closed bool
 }
 
@@ -166,6 +167,9 @@ func (s *Session) attempt() (*link, *dialing, error) {
 func (s *Session) connect(d *dialing) {
 	phase := s.server.begin()
 	l, err := s.server.open(context.Background(), s.server.effects(), s.notes, func(p string) { phase = p })
+	if err == nil {
+		s.keepLevel(l)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dial = nil
