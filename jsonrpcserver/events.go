@@ -3,7 +3,6 @@ package jsonrpcserver
 import (
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/cupule/cupule/registry"
 )
@@ -91,8 +90,7 @@ func (e *events) last(reply []byte) {
 
 func (e *events) write(text []byte) {
 	event := append(append([]byte("data: "), oneLine(text)...), "\n\n"...)
-	control := http.NewResponseController(e.w)
-	_ = control.SetWriteDeadline(time.Now().Add(e.server.opts.writeTime(len(event))))
+	e.server.opts.limitWrite(e.w, len(event))
 	if _, err := e.w.Write(event); err == nil {
 		e.flush()
 	}

@@ -2,14 +2,11 @@ package jsonrpcserver
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -96,6 +93,8 @@ type web struct {
 
 // ServeHTTP judges host and origin, then path and method.
 func (h *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// On a connection that lives on, the deadline of the last answer is still set.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	switch r.URL.Path {
 	case "/healthz", "/readyz":
 		h.health(w, r)
@@ -152,6 +151,7 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	defer b.leave()
 	inv, ok := h.authenticate(r, b)
 	if !ok {
+		h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
 		h.fail(w, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
 		return
@@ -189,10 +189,12 @@ func (h *web) authenticate(r *http.Request, b *backend) (effects.Invocation, boo
 
 // fail answers a request that isn't judged as JSON-RPC.
 func (h *web) fail(w http.ResponseWriter, status int, err *registry.Error) {
-	sendJSON(w, status, appendError(nil, nil, err))
+	h.send(w, status, appendError(nil, nil, err))
 }
 
-func sendJSON(w http.ResponseWriter, status int, body []byte) {
+// send answers with JSON, within the time that this much of it may take.
+func (h *web) send(w http.ResponseWriter, status int, body []byte) {
+	h.server.opts.limitWrite(w, len(body))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -205,191 +207,4 @@ func accountOf(r *http.Request) *account {
 		return a
 	}
 	return &account{}
-}
-
-// exchange is one POST and its answer.
-type exchange struct {
-	web     *web
-	w       http.ResponseWriter
-	r       *http.Request
-	backend *backend
-	inv     effects.Invocation
-	account *account
-	held    int64 // bytes that the body may take
-	events  *events
-}
-
-// body reads the body within its limits.
-func (x *exchange) body() (data []byte, status int, err *registry.Error) {
-	opts := &x.web.server.opts
-	x.held = int64(opts.MaxMessage)
-	if n := x.r.ContentLength; n >= 0 {
-		x.held = min(n, x.held)
-	}
-	if x.r.ContentLength > int64(opts.MaxMessage) {
-		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
-	}
-	if x.account.bytes.Add(x.held) > int64(opts.MaxInFlightBytes) {
-		return nil, http.StatusOK, overloaded("", "the requests in flight on this connection are too large together")
-	}
-	control := http.NewResponseController(x.w)
-	_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
-	data, failed := readBounded(http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage)), x.r.ContentLength)
-	if failed == nil {
-		_ = control.SetReadDeadline(time.Time{})
-	}
-	if _, large := errors.AsType[*http.MaxBytesError](failed); large {
-		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
-	}
-	if failed != nil {
-		x.w.Header().Set("Connection", "close")
-		return nil, http.StatusBadRequest, parseError(errors.New("the body ends early"))
-	}
-	return data, 0, nil
-}
-
-// readBounded reads all, into a buffer of the announced size where that is small.
-func readBounded(body io.Reader, announced int64) ([]byte, error) {
-	if announced < 0 || announced > 64<<10 {
-		return io.ReadAll(body)
-	}
-	data := make([]byte, announced)
-	n, err := io.ReadFull(body, data)
-	return data[:n], err
-}
-
-func (x *exchange) free() {
-	if x.held > 0 {
-		x.account.bytes.Add(-x.held)
-	}
-}
-
-// answer judges the body and runs what it asks for.
-func (x *exchange) answer(data []byte) {
-	s := x.web.server
-	t, err := scanText(data, s.opts.MaxBatch)
-	switch {
-	case err != nil && err.Limit != nil && err.Limit.Name == "batch":
-		x.web.fail(x.w, http.StatusRequestEntityTooLarge, err)
-	case err != nil:
-		x.web.fail(x.w, http.StatusOK, err)
-	case t.batch:
-		x.answerBatch(&t)
-	default:
-		x.answerOne(&t.one)
-	}
-}
-
-func (x *exchange) answerOne(e *envelope) {
-	switch {
-	case e.isResponse():
-		x.w.WriteHeader(http.StatusNoContent)
-		return
-	case e.fault != "":
-		sendJSON(x.w, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
-		return
-	}
-	c := x.newCall(e)
-	x.expectEvents(c.id != nil && c.token != nil)
-	result, failure := x.run(c)
-	switch {
-	case c.id == nil:
-		x.w.WriteHeader(http.StatusNoContent)
-	case failure != nil:
-		x.finish(appendError(nil, c.id, failure))
-	default:
-		size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
-		x.finish(appendResult(make([]byte, 0, size), c.id, result))
-	}
-}
-
-func (x *exchange) newCall(e *envelope) *call {
-	c := newCall(e, x.backend)
-	c.inv, c.peer = x.inv, x.r.RemoteAddr
-	return &c
-}
-
-// run runs one call on the request's goroutine.
-func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
-	s := x.web.server
-	switch {
-	case c.method == methodCancel:
-		return json.RawMessage("null"), nil
-	case c.method == methodAuthenticate:
-		return nil, invalidRequest("over HTTP the token is a bearer header, not rpc.authenticate")
-	case c.id == nil && strings.HasPrefix(c.method, "$/"):
-		return nil, nil
-	case !s.enter():
-		return nil, shuttingDown(c.method, registry.NotSent)
-	}
-	defer s.live.Done()
-	defer x.account.calls.Add(-1)
-	if x.account.calls.Add(1) > int64(s.opts.MaxInFlight) || !s.admit() {
-		if c.id == nil {
-			s.stats.droppedNotifications.Add(1)
-		}
-		return nil, overloaded(c.method, "too many calls in flight")
-	}
-	defer s.release()
-	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.halt, cancel)()
-	return s.invoke(ctx, c, x.events.progress(c))
-}
-
-// answerBatch runs the messages of a batch at the same time.
-func (x *exchange) answerBatch(t *text) {
-	gathered := newBatch(len(t.many), x.web.server.opts.MaxBatchOutput, false)
-	calls := make([]*call, len(t.many))
-	wanted := false
-	for i := range t.many {
-		e := &t.many[i]
-		switch {
-		case e.isResponse():
-		case e.fault != "":
-			gathered.replies[i] = appendError(nil, e.id, invalidRequest(e.fault))
-		default:
-			calls[i] = x.newCall(e)
-			wanted = wanted || calls[i].id != nil && calls[i].token != nil
-		}
-	}
-	x.expectEvents(wanted)
-	var all sync.WaitGroup
-	for i, c := range calls {
-		if c == nil {
-			continue
-		}
-		all.Go(func() {
-			if result, failure := x.run(c); c.id != nil {
-				gathered.finish(i, c, result, failure)
-			}
-		})
-	}
-	all.Wait()
-	parts, size := gathered.parts()
-	if parts == nil {
-		x.w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	body := make([]byte, 0, size)
-	for _, part := range parts {
-		body = append(body, part...)
-	}
-	x.finish(body)
-}
-
-// finish sends the reply, as JSON or as the last event.
-func (x *exchange) finish(reply []byte) {
-	control := http.NewResponseController(x.w)
-	_ = control.SetWriteDeadline(time.Now().Add(x.web.server.opts.writeTime(len(reply))))
-	if x.events != nil {
-		x.events.last(reply)
-		return
-	}
-	sendJSON(x.w, http.StatusOK, reply)
-}
-
-// writeTime is how long a reply of this size may take to be written.
-func (o *Options) writeTime(size int) time.Duration {
-	return o.WriteTimeout * time.Duration(1+size/writePiece)
 }

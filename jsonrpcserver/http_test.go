@@ -375,3 +375,25 @@ func TestReadyWhileDraining(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The deadline of one answer doesn't end the next, on the same connection.
+func TestHTTPConnectionLivesOn(t *testing.T) {
+	_, l := httpListener(t, Backend{}, &Options{WriteTimeout: 20 * time.Millisecond}, nil)
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(hang))
+	in := bufio.NewReader(conn)
+	for _, body := range []string{callEcho, `{"jsonrpc":"2.0","method":"echo"}`, callEcho} {
+		time.Sleep(50 * time.Millisecond) // past the deadline
+		fmt.Fprintf(conn, "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}

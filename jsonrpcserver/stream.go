@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -140,6 +141,9 @@ func (st *stream) finishReading() {
 
 // abort cancels what runs and closes at once: the peer is gone, or can't be written to.
 func (st *stream) abort() {
+	if secure, ok := st.conn.(interface{ NetConn() net.Conn }); ok {
+		_ = secure.NetConn().Close() // or closing would wait for a farewell to be taken
+	}
 	st.mu.Lock()
 	st.close()
 	st.mu.Unlock()

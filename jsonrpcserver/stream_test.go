@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +18,6 @@ import (
 // gate is an operation whose calls wait until the test opens it, or their context ends.
 type gate struct {
 	open    chan struct{}
-	mu      sync.Mutex
 	started chan struct{} // receives once for each call
 	ended   chan error    // receives each context's error
 }

@@ -73,3 +73,18 @@ func removeOwn(path string, own fs.FileInfo) {
 		_ = os.Remove(path)
 	}
 }
+
+// control runs f on a connection's descriptor, and reports whether that went well.
+func control(conn net.Conn, f func(fd int) error) bool {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = f(int(fd)) })
+	return err == nil && failed == nil
+}

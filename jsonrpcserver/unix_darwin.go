@@ -13,23 +13,15 @@ func restrictSocket(string, string, syscall.RawConn) error { return nil }
 
 // unixPeer describes the process at the other end.
 func unixPeer(conn net.Conn) string {
-	c, ok := conn.(syscall.Conn)
-	if !ok {
-		return ""
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return ""
-	}
 	var cred *unix.Xucred
 	var pid int
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		if cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED); failed == nil {
-			pid, failed = unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+	read := control(conn, func(fd int) (err error) {
+		if cred, err = unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED); err == nil {
+			pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID)
 		}
+		return err
 	})
-	if err != nil || failed != nil {
+	if !read {
 		return ""
 	}
 	return fmt.Sprintf("pid %d uid %d", pid, cred.Uid)

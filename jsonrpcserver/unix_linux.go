@@ -20,18 +20,12 @@ func restrictSocket(_, _ string, c syscall.RawConn) error {
 
 // unixPeer describes the process at the other end.
 func unixPeer(conn net.Conn) string {
-	c, ok := conn.(syscall.Conn)
-	if !ok {
-		return ""
-	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return ""
-	}
 	var cred *unix.Ucred
-	var failed error
-	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err != nil || failed != nil {
+	read := control(conn, func(fd int) (err error) {
+		cred, err = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		return err
+	})
+	if !read {
 		return ""
 	}
 	return fmt.Sprintf("pid %d uid %d", cred.Pid, cred.Uid)
