@@ -89,7 +89,7 @@ func (l *lab) engineCalls() (table, error) {
 		return t, err
 	}
 	load := measure.Load{Callers: 1}
-	results, err := measure.Rounds(list, load, l.plan())
+	results, err := measure.Rounds(list, load, l.plan)
 	t.Columns = []column{{Label: "time", Load: load, Metrics: []metric{allocations, allocated}, Results: results}}
 	return t, err
 }
@@ -201,7 +201,7 @@ func (l *lab) growthColumn(n int) (column, error) {
 		}),
 		measure.InProcess(rowOpen, 1, func() error { return openWith(ops) }),
 	}
-	plan := l.plan()
+	plan := l.plan
 	if n > 1_000 {
 		plan.Rounds, plan.Least = 3, 1
 	}

@@ -83,7 +83,7 @@ func (l *lab) contest(t *table, field []hosted, loads []measure.Load) error {
 			drivers = append(drivers, d)
 			list = append(list, watched(h.Name, h.process, d))
 		}
-		results, err := measure.Rounds(list, load, l.plan())
+		results, err := measure.Rounds(list, load, l.plan)
 		if err = errors.Join(err, drivers.Close()); err != nil {
 			return err
 		}

@@ -25,7 +25,16 @@ const (
 type lab struct {
 	dir     string
 	short   bool
+	plan    measure.Plan
 	sockets int
+}
+
+// planned says how long to measure.
+func planned(short bool) measure.Plan {
+	if short {
+		return measure.Plan{Rounds: 3, Sample: 25 * time.Millisecond}
+	}
+	return measure.Plan{Rounds: 11, Sample: 120 * time.Millisecond}
 }
 
 // newLab builds the programs.
@@ -39,7 +48,7 @@ func newLab(short bool) (*lab, error) {
 	if err := build.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
 	}
-	return &lab{dir: dir, short: short}, nil
+	return &lab{dir: dir, short: short, plan: planned(short)}, nil
 }
 
 func (l *lab) close() { _ = os.RemoveAll(l.dir) }

@@ -47,7 +47,7 @@ func (l *lab) largeColumn(label string, size int) (column, error) {
 		all = append(all, p)
 		list = append(list, calling(name, p, 0))
 	}
-	plan := l.plan()
+	plan := l.plan
 	plan.Rounds = min(plan.Rounds, 7)
 	var err error
 	c.Results, err = measure.Rounds(list, load, plan)

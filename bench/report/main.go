@@ -16,8 +16,6 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/cupule/cupule/bench/internal/measure"
 )
 
 // settings are what the command line says.
@@ -117,12 +115,4 @@ func (l *lab) measure(only string) ([]table, error) {
 		all = append(all, tables...)
 	}
 	return all, nil
-}
-
-// plan says how long to measure.
-func (l *lab) plan() measure.Plan {
-	if l.short {
-		return measure.Plan{Rounds: 3, Sample: 25 * time.Millisecond}
-	}
-	return measure.Plan{Rounds: 11, Sample: 120 * time.Millisecond}
 }

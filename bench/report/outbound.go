@@ -85,7 +85,7 @@ func (l *lab) callers(t *table, names []string, at string, loads []measure.Load)
 		list = append(list, calling(name, p, 0))
 	}
 	for _, load := range loads {
-		results, err := measure.Rounds(list, load, l.plan())
+		results, err := measure.Rounds(list, load, l.plan)
 		if err != nil {
 			return errors.Join(err, all.Close())
 		}
@@ -120,7 +120,7 @@ func (l *lab) pacedTable() (table, error) {
 		all = append(all, p)
 		list = append(list, calling(name, p, pause))
 	}
-	plan := l.plan()
+	plan := l.plan
 	plan.Sample, plan.Least = 0, 10
 	load := measure.Load{Callers: 1, Size: clients.EchoSize}
 	results, err := measure.Rounds(list, load, plan)

@@ -7,9 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/cupule/cupule/bench/internal/measure"
 )
 
 //go:embed page.md.tmpl
@@ -38,7 +41,7 @@ func (r report) publish(folder string) error {
 }
 
 func (r report) print(out io.Writer) error {
-	functions := template.FuncMap{"table": markdown, "behind": behind, "mark": mark}
+	functions := template.FuncMap{"table": markdown, "behind": behind, "mark": mark, "spread": spread}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return err
@@ -65,4 +68,19 @@ func mark(v verdict) string {
 		return "**does not hold**"
 	}
 	return "does not hold here"
+}
+
+// spread is the median distance between the quartiles of a contestant's samples, in percent
+// of its median: how steady the machine was.
+func spread(tables []table) string {
+	var all []float64
+	for _, t := range tables {
+		for _, c := range t.Columns {
+			for _, r := range c.Results {
+				all = append(all, r.Spread())
+			}
+		}
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%.0f%%", 100*measure.Middle(all))
 }

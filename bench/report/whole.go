@@ -9,6 +9,7 @@ import (
 	"github.com/cupule/cupule/bench/internal/load"
 	"github.com/cupule/cupule/bench/internal/measure"
 	"github.com/cupule/cupule/bench/internal/servers"
+	"github.com/cupule/cupule/bench/internal/stdio"
 )
 
 // direct is the raw client on the child's standard input and output.
@@ -52,7 +53,7 @@ func (l *lab) wholeColumn(field []hosted, of measure.Load) (column, error) {
 		drivers = append(drivers, d)
 		list = append(list, watched(h.Name, h.process, d))
 	}
-	c.Results, err = measure.Rounds(list, of, l.plan())
+	c.Results, err = measure.Rounds(list, of, l.plan)
 	if of.Callers == 1 {
 		c.Metrics = append(c.Metrics, added(c), allocations, allocated)
 	}
@@ -71,7 +72,7 @@ func added(c column) metric {
 }
 
 func (l *lab) direct(of measure.Load) (driver, error) {
-	child, err := load.StartChild(l.bin(childRaw))
+	child, err := stdio.Start(l.bin(childRaw))
 	if err != nil {
 		return nil, err
 	}

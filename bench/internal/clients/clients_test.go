@@ -3,43 +3,17 @@ package clients
 import (
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/cupule/cupule/bench/internal/echo"
 	"github.com/cupule/cupule/bench/internal/mcpraw"
 	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/testchild"
 )
 
-// asChild is the name under which the test binary is an MCP server. Its environment can't
-// say so, since some clients empty that.
-const asChild = "bench-test-child"
-
-func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != asChild {
-		os.Exit(m.Run())
-	}
-	if err := mcpraw.Serve(os.Stdin, os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func child(t testing.TB) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), asChild)
-	if err := os.Symlink(exe, path); err != nil {
-		t.Skipf("no links here: %v", err)
-	}
-	return path
-}
+func TestMain(m *testing.M) { testchild.Main(m) }
 
 func open(t testing.TB, c Client, target Target) func() error {
 	t.Helper()
@@ -59,7 +33,7 @@ func TestEveryClientEchoes(t *testing.T) {
 	for _, c := range All() {
 		for _, size := range []int{0, 1, 1 << 20} {
 			t.Run(fmt.Sprintf("%s/%d", c.Name, size), func(t *testing.T) {
-				call := open(t, c, Target{Child: child(t), Size: size})
+				call := open(t, c, Target{Child: testchild.Path(t), Size: size})
 				if _, err := measure.Calls(measure.Load{Callers: 2, Calls: 6}, func(int) error { return call() }); err != nil {
 					t.Error(err)
 				}
@@ -142,7 +116,7 @@ func BenchmarkClient(b *testing.B) {
 	for _, c := range All() {
 		for _, callers := range []int{1, 8, 64} {
 			b.Run(fmt.Sprintf("%s/%d", c.Name, callers), func(b *testing.B) {
-				call := open(b, c, Target{Child: child(b)})
+				call := open(b, c, Target{Child: testchild.Path(b)})
 				b.ReportAllocs()
 				b.ResetTimer()
 				if _, err := measure.Calls(measure.Load{Callers: callers, Calls: b.N}, func(int) error { return call() }); err != nil {

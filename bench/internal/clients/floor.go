@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strconv"
 	"sync"
 
 	"github.com/cupule/cupule/bench/internal/mcpraw"
+	"github.com/cupule/cupule/bench/internal/stdio"
 )
 
 // maxLine is the longest line that is read.
@@ -28,9 +28,8 @@ type reply struct {
 // hand is the floor: a client that someone writes who trusts the server. It has no
 // deadlines, no limits, and no idea what to do when something goes wrong.
 type hand struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	end chan struct{} // closed when the server says no more
+	child *stdio.Child
+	end   chan struct{} // closed when the server says no more
 
 	writing sync.Mutex // guards what follows
 	line    []byte
@@ -44,20 +43,12 @@ func openFloor(t Target) (func() error, func() error, error) {
 	if t.URL != "" {
 		return openFloorHTTP(t)
 	}
-	cmd := exec.Command(t.Child)
-	in, err := cmd.StdinPipe()
+	child, err := stdio.Start(t.Child)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, nil, err
-	}
-	h := &hand{cmd: cmd, in: in, end: make(chan struct{}), wait: map[uint64]chan reply{}}
-	go h.read(out)
+	h := &hand{child: child, end: make(chan struct{}), wait: map[uint64]chan reply{}}
+	go h.read()
 	if err := h.begin(); err != nil {
 		return nil, nil, errors.Join(err, h.close())
 	}
@@ -84,7 +75,7 @@ func (h *hand) begin() error {
 		return err
 	}
 	h.writing.Lock()
-	_, err := io.WriteString(h.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	_, err := io.WriteString(h.child, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	h.writing.Unlock()
 	if err != nil {
 		return err
@@ -131,13 +122,13 @@ func (h *hand) write(id uint64, method string, params []byte) error {
 	defer h.writing.Unlock()
 	h.line = append(strconv.AppendUint(append(h.line[:0], `{"jsonrpc":"2.0","id":`...), id, 10), `,"method":"`...)
 	h.line = append(append(append(append(h.line, method...), `","params":`...), params...), "}\n"...)
-	_, err := h.in.Write(h.line)
+	_, err := h.child.Write(h.line)
 	return err
 }
 
-func (h *hand) read(out io.Reader) {
+func (h *hand) read() {
 	defer close(h.end)
-	lines := bufio.NewScanner(out)
+	lines := bufio.NewScanner(h.child)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	for lines.Scan() {
 		var r reply
@@ -155,9 +146,9 @@ func (h *hand) read(out io.Reader) {
 }
 
 func (h *hand) close() error {
-	err := h.in.Close()
+	err := h.child.Close()
 	<-h.end
-	return errors.Join(err, h.cmd.Wait())
+	return err
 }
 
 // openFloorHTTP posts each request with net/http.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cupule/cupule/bench/internal/stdio"
 )
 
 func openSDK(t Target) (func() error, func() error, error) {
@@ -51,41 +52,19 @@ func sdkTransport(t Target) mcp.Transport {
 	if t.Size == 0 {
 		return &mcp.CommandTransport{Command: exec.Command(t.Child)}
 	}
-	return &uncapped{exec.Command(t.Child)}
+	return uncapped(t.Child)
 }
 
 // uncapped is the transport to a child without CommandTransport's bound of 16 MiB a line.
-type uncapped struct{ cmd *exec.Cmd }
+type uncapped string
 
 // Connect starts the child.
-func (u *uncapped) Connect(ctx context.Context) (mcp.Connection, error) {
-	out, err := u.cmd.StdoutPipe()
+func (u uncapped) Connect(ctx context.Context) (mcp.Connection, error) {
+	child, err := stdio.Start(string(u))
 	if err != nil {
 		return nil, err
 	}
-	in, err := u.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := u.cmd.Start(); err != nil {
-		return nil, err
-	}
-	stdio := &mcp.IOTransport{Reader: io.NopCloser(out), Writer: ending{in, u.cmd}, MaxLineLength: -1}
-	return stdio.Connect(ctx)
-}
-
-// ending ends the child when its input is closed.
-type ending struct {
-	io.WriteCloser
-	cmd *exec.Cmd
-}
-
-// Close waits for the child's end.
-func (e ending) Close() error {
-	err := e.WriteCloser.Close()
-	guard := time.AfterFunc(time.Second, func() { _ = e.cmd.Process.Kill() })
-	defer guard.Stop()
-	return errors.Join(err, e.cmd.Wait())
+	return (&mcp.IOTransport{Reader: io.NopCloser(child), Writer: child, MaxLineLength: -1}).Connect(ctx)
 }
 
 func openMCPGo(t Target) (func() error, func() error, error) {

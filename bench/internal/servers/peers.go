@@ -20,7 +20,7 @@ import (
 const atOnce = 64
 
 func plainCodec(c net.Conn) jsonrpc2.ObjectStream {
-	return jsonrpc2.NewBufferedStream(c, jsonrpc2.PlainObjectCodec{})
+	return jsonrpc2.NewPlainObjectStream(c)
 }
 
 func lengthCodec(c net.Conn) jsonrpc2.ObjectStream {

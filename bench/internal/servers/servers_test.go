@@ -2,45 +2,18 @@ package servers
 
 import (
 	"fmt"
-	"log"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/echo"
 	"github.com/cupule/cupule/bench/internal/load"
-	"github.com/cupule/cupule/bench/internal/mcpraw"
 	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/testchild"
 )
 
-// asChild makes the test binary an MCP server: a child can't be told by its environment,
-// which some clients empty, so that the name that it is started by says so.
-const asChild = "bench-test-child"
-
-func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != asChild {
-		os.Exit(m.Run())
-	}
-	if err := mcpraw.Serve(os.Stdin, os.Stdout); err != nil {
-		log.Fatal(err)
-	}
-}
-
-// child returns the path of an MCP server.
-func child(t testing.TB) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), asChild)
-	if err := os.Symlink(exe, path); err != nil {
-		t.Skipf("no links here: %v", err)
-	}
-	return path
-}
+func TestMain(m *testing.M) { testchild.Main(m) }
 
 type driver interface {
 	Run(measure.Load) (time.Duration, error)
@@ -50,7 +23,7 @@ type driver interface {
 // drive serves a contestant in this process and connects to it.
 func drive(t testing.TB, s Server, text string, callers int) driver {
 	t.Helper()
-	at := Place{Address: filepath.Join(t.TempDir(), "s"), Child: child(t)}
+	at := Place{Address: filepath.Join(t.TempDir(), "s"), Child: testchild.Path(t)}
 	if s.HTTP {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/stdio"
 )
 
 // Patience is how long one order may take.
@@ -17,28 +15,18 @@ const Patience = 2 * time.Minute
 
 // Process is a contestant in a process of its own. It takes one order at a time.
 type Process struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
+	child   *stdio.Child
 	orders  *json.Encoder
 	reports *json.Decoder
 }
 
 // Start starts a program that calls Serve. It is ready when Start returns.
 func Start(path string, args ...string) (*Process, error) {
-	cmd := exec.Command(path, args...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	child, err := stdio.Start(path, args...)
 	if err != nil {
 		return nil, err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	p := &Process{cmd: cmd, in: in, orders: json.NewEncoder(in), reports: json.NewDecoder(out)}
+	p := &Process{child: child, orders: json.NewEncoder(child), reports: json.NewDecoder(child)}
 	if _, err := p.Do(Order{}); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s %v did not start: %w", path, args, err), p.Close())
 	}
@@ -47,7 +35,7 @@ func Start(path string, args ...string) (*Process, error) {
 
 // Do gives one order.
 func (p *Process) Do(o Order) (Report, error) {
-	guard := time.AfterFunc(Patience, func() { _ = p.cmd.Process.Kill() })
+	guard := time.AfterFunc(Patience, p.child.Kill)
 	defer guard.Stop()
 	var r Report
 	if err := p.orders.Encode(o); err != nil {
@@ -70,8 +58,4 @@ func (p *Process) Run(load measure.Load, pause time.Duration) (measure.Sample, e
 }
 
 // Close ends the process and waits for its end.
-func (p *Process) Close() error {
-	guard := time.AfterFunc(10*time.Second, func() { _ = p.cmd.Process.Kill() })
-	defer guard.Stop()
-	return errors.Join(p.in.Close(), p.cmd.Wait())
-}
+func (p *Process) Close() error { return p.child.Close() }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cupule/cupule/bench/internal/measure"
+)
+
+// TestGroups runs every group with as little as possible, so that each contestant starts,
+// answers and ends.
+func TestGroups(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds all contestants")
+	}
+	t.Chdir("..")
+	l, err := newLab(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	l.plan = measure.Plan{Rounds: 1}
+	for _, g := range groups {
+		tables, err := g.run(l)
+		if err != nil {
+			t.Fatalf("%s: %v", g.name, err)
+		}
+		for _, table := range tables {
+			checkTable(t, table)
+		}
+	}
+}
+
+// checkTable wants a figure in every cell, but for contestants that have no say in a metric.
+func checkTable(t *testing.T, table table) {
+	t.Helper()
+	if len(table.Columns) == 0 || len(table.names()) < 2 {
+		t.Errorf("%s: nothing was measured", table.ID)
+	}
+	for _, name := range table.names() {
+		row := table.row(name)
+		if len(row) != len(table.heads()) {
+			t.Errorf("%s: %d cells under %d heads", name, len(row), len(table.heads()))
+		}
+		for _, c := range table.Columns {
+			if r, ok := c.result(name); !ok || r.Median() <= 0 {
+				t.Errorf("%s, %s, %s: %v", table.ID, c.Label, name, r.Samples)
+			}
+		}
+	}
+	if table.Reference != "" && !strings.Contains(markdown(table), "(1.00x)") {
+		t.Errorf("%s: the reference %s is not among the contestants", table.ID, table.Reference)
+	}
+}
+
+func TestPlans(t *testing.T) {
+	if short, full := planned(true), planned(false); short.Rounds >= full.Rounds || short.Sample >= full.Sample {
+		t.Errorf("short %+v, full %+v", short, full)
+	}
+}
