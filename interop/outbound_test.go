@@ -1,24 +1,14 @@
 package interop
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
@@ -144,149 +134,24 @@ func serveEverything(t *testing.T, p *peers) string {
 	t.Helper()
 	cmd := exec.Command(p.node, "--require", script(t, "loopback.cjs"), p.everything(), "streamableHttp")
 	cmd.Env = []string{"PORT=0"}
-	errors, err := cmd.StderrPipe()
+	return startWeb(t, cmd) + "/mcp"
+}
+
+// startWeb starts a web server that says where it listens, until the test ends.
+func startWeb(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	talk, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said := newLog(errors)
+	said := newLog(talk)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		said.wait()
 		_ = cmd.Wait()
 	})
-	port := said.find(t, "listening on ")
-	return "http://" + port + "/mcp"
-}
-
-// log collects the lines that a process writes.
-type log struct {
-	mu    sync.Mutex
-	lines []string
-	grown chan struct{} // closed and replaced at each line
-	done  chan struct{}
-}
-
-func newLog(r io.Reader) *log {
-	l := &log{grown: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
-		for scan := bufio.NewScanner(r); scan.Scan(); {
-			l.mu.Lock()
-			l.lines = append(l.lines, scan.Text())
-			close(l.grown)
-			l.grown = make(chan struct{})
-			l.mu.Unlock()
-		}
-	}()
-	return l
-}
-
-func (l *log) wait() { <-l.done }
-
-func (l *log) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.lines, "\n")
-}
-
-// find waits for a line with a mark in it and returns what follows the mark.
-func (l *log) find(t *testing.T, mark string) string {
-	t.Helper()
-	hang := time.After(guard)
-	for {
-		l.mu.Lock()
-		grown := l.grown
-		for _, text := range l.lines {
-			if _, rest, ok := strings.Cut(text, mark); ok {
-				l.mu.Unlock()
-				return rest
-			}
-		}
-		l.mu.Unlock()
-		select {
-		case <-grown:
-		case <-l.done:
-			t.Fatalf("it ended without %q:\n%s", mark, l.text())
-		case <-hang:
-			t.Fatalf("there was no %q within %v:\n%s", mark, guard, l.text())
-		}
-	}
-}
-
-// exchange is one request that went through a watch.
-type exchange struct {
-	Verb   string
-	Header http.Header
-	line
-}
-
-// watch stands in front of a web server and notes the requests that pass.
-type watch struct {
-	mu   sync.Mutex
-	list []exchange
-}
-
-// startWatch returns a watch and the address to use instead of the one given.
-func startWatch(t *testing.T, address string) (*watch, string) {
-	t.Helper()
-	target, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &watch{}
-	transport := &http.Transport{DisableKeepAlives: true}
-	proxy := &httputil.ReverseProxy{
-		FlushInterval: -1, Transport: transport,
-		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: target.Scheme, Host: target.Host}) },
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.note(r)
-		proxy.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(server.Close)
-	return w, server.URL + target.Path
-}
-
-func (w *watch) note(r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	e := exchange{Verb: r.Method, Header: r.Header.Clone(), line: line{toServer: true, text: string(body)}}
-	_ = json.Unmarshal(body, &e.line)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.list = append(w.list, e)
-}
-
-func (w *watch) exchanges() []exchange {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return append([]exchange(nil), w.list...)
-}
-
-// await waits until the server has seen a message of this method.
-func (w *watch) await(t *testing.T, method string) exchange {
-	t.Helper()
-	return w.find(t, method, func(e exchange) bool { return e.Method == method })
-}
-
-// verb waits until the server has seen a request with this verb.
-func (w *watch) verb(t *testing.T, verb string) {
-	t.Helper()
-	w.find(t, verb, func(e exchange) bool { return e.Verb == verb })
-}
-
-func (w *watch) find(t *testing.T, what string, match func(exchange) bool) exchange {
-	t.Helper()
-	for end := time.Now().Add(guard); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		list := w.exchanges()
-		if i := slices.IndexFunc(list, match); i >= 0 {
-			return list[i]
-		}
-	}
-	t.Fatalf("the server saw no %s", what)
-	return exchange{}
+	return "http://" + said.find(t, "listening on ")
 }

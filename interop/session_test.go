@@ -205,10 +205,21 @@ func kill(t *testing.T, file string) {
 }
 
 // A session that the server has forgotten, as after its restart, fails a call that then has not
-// run, and a new session begins. This server answers 400 where the protocol wants 404.
+// run, and a new session begins. Some servers answer 400 where the protocol wants 404.
 func TestForgottenSession(t *testing.T) {
-	p := need(t)
-	w, address := startWatch(t, serveEverything(t, p))
+	t.Run("404", func(t *testing.T) {
+		p := need(t)
+		goOn(t, serveAsking(t, p, "stream"))
+	})
+	t.Run("400", func(t *testing.T) {
+		p := need(t)
+		goOn(t, serveEverything(t, p))
+	})
+}
+
+func goOn(t *testing.T, address string) {
+	t.Helper()
+	w, address := startWatch(t, address)
 	c := connect(t, overHTTP(address), nil)
 	s := open(t, c)
 	echo := func() error {
