@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -146,4 +149,50 @@ func drive(b *testing.B, conn net.Conn, callers int) {
 	}
 	wg.Wait()
 	b.StopTimer()
+}
+
+// BenchmarkHTTP compares with a plain handler on encoding/json.
+func BenchmarkHTTP(b *testing.B) {
+	body := `{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"` + benchText + `"}}`
+	b.Run("plain", func(b *testing.B) {
+		web := httptest.NewServer(http.HandlerFunc(echoHTTP))
+		defer web.Close()
+		driveHTTP(b, web.URL+"/rpc", body)
+	})
+	b.Run("server", func(b *testing.B) {
+		_, l := httpListener(b, Backend{}, nil, nil)
+		driveHTTP(b, "http://"+l.Addr().String()+"/rpc", body)
+	})
+}
+
+func driveHTTP(b *testing.B, url, body string) {
+	defer http.DefaultClient.CloseIdleConnections()
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := http.Post(url, "application/json", strings.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
+
+func echoHTTP(w http.ResponseWriter, r *http.Request) {
+	var request struct {
+		ID     int64           `json:"id"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+	var params struct {
+		Text string `json:"text"`
+	}
+	data, err := io.ReadAll(r.Body)
+	if err != nil || json.Unmarshal(data, &request) != nil || json.Unmarshal(request.Params, &params) != nil {
+		http.Error(w, "bad request", http.StatusBadRequest)
+		return
+	}
+	out, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": request.ID, "result": params})
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(out)
 }

@@ -10,8 +10,9 @@ import (
 // events sends progress and the reply as server-sent events. Whoever reports progress
 // never waits for the client: what the client is too slow for is dropped and counted.
 type events struct {
-	server *Server
-	w      http.ResponseWriter
+	web *web
+	w   http.ResponseWriter
+	r   *http.Request
 
 	mu      sync.Mutex // guards what follows
 	queue   [][]byte
@@ -26,7 +27,7 @@ func (x *exchange) expectEvents(wanted bool) {
 	if !wanted || !acceptsEvents(x.r.Header) {
 		return
 	}
-	x.events = &events{server: x.web.server, w: x.w}
+	x.events = &events{web: x.web, w: x.w, r: x.r}
 	x.events.idle.L = &x.events.mu
 	header := x.w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -43,7 +44,7 @@ func (e *events) progress(c *call) func(registry.Progress) {
 	}
 	return func(p registry.Progress) {
 		if text := progressMessage(c.token, p); text == nil || !e.report(text) {
-			e.server.stats.droppedProgress.Add(1)
+			e.web.server.stats.droppedProgress.Add(1)
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (e *events) last(reply []byte) {
 
 func (e *events) write(text []byte) {
 	event := append(append([]byte("data: "), oneLine(text)...), "\n\n"...)
-	e.server.opts.limitWrite(e.w, len(event))
+	e.web.limitWrite(e.w, e.r, len(event))
 	if _, err := e.w.Write(event); err == nil {
 		e.flush()
 	}

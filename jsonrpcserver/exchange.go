@@ -40,7 +40,9 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 		return nil, http.StatusOK, overloaded("", "the requests in flight on this connection are too large together")
 	}
 	control := http.NewResponseController(x.w)
-	_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
+	if !x.web.own {
+		_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
+	}
 	data, failed := readBounded(http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage)), x.r.ContentLength)
 	if failed == nil {
 		_ = control.SetReadDeadline(time.Time{})
@@ -77,9 +79,9 @@ func (x *exchange) answer(data []byte) {
 	t, err := scanText(data, s.opts.MaxBatch)
 	switch {
 	case err != nil && err.Limit != nil && err.Limit.Name == "batch":
-		x.web.fail(x.w, http.StatusRequestEntityTooLarge, err)
+		x.web.fail(x.w, x.r, http.StatusRequestEntityTooLarge, err)
 	case err != nil:
-		x.web.fail(x.w, http.StatusOK, err)
+		x.web.fail(x.w, x.r, http.StatusOK, err)
 	case t.batch:
 		x.answerBatch(&t)
 	default:
@@ -93,7 +95,7 @@ func (x *exchange) answerOne(e *envelope) {
 		x.w.WriteHeader(http.StatusNoContent)
 		return
 	case e.fault != "":
-		x.web.send(x.w, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
+		x.web.send(x.w, x.r, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
 		return
 	}
 	c := x.newCall(e)
@@ -138,9 +140,13 @@ func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
 		return nil, overloaded(c.method, "too many calls in flight")
 	}
 	defer s.release()
-	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.halt, cancel)()
+	ctx := x.r.Context()
+	if !x.web.own {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.halt, cancel)()
+	}
 	return s.invoke(ctx, c, x.events.progress(c))
 }
 
@@ -191,11 +197,5 @@ func (x *exchange) finish(reply []byte) {
 		x.events.last(reply)
 		return
 	}
-	x.web.send(x.w, http.StatusOK, reply)
-}
-
-// limitWrite gives an answer of this size its time to be written.
-func (o *Options) limitWrite(w http.ResponseWriter, size int) {
-	deadline := time.Now().Add(o.WriteTimeout * time.Duration(1+size/writePiece))
-	_ = http.NewResponseController(w).SetWriteDeadline(deadline)
+	x.web.send(x.w, x.r, http.StatusOK, reply)
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,11 +15,8 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-// Bounds of HTTP beside those of Options.
-const (
-	maxHTTPHeader     = 16 << 10
-	httpHeaderTimeout = 10 * time.Second
-)
+// maxHTTPHeader bounds the header of a request, in bytes.
+const maxHTTPHeader = 16 << 10
 
 // HTTPOptions say who may use an HTTPHandler. The zero value lets callers with a token in,
 // under the names of the loopback interface.
@@ -63,15 +61,20 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 	if host, _, err := net.SplitHostPort(e.Address); err == nil && host != "" {
 		hosts = append([]string{host}, hosts...)
 	}
+	// The message deadline spans header and body. Where the two deadlines of net/http are
+	// equal it sets them once.
+	deadline := s.opts.MessageTimeout
 	handler := s.HTTPHandler(&HTTPOptions{Path: e.Path, Anonymous: e.Anonymous, Hosts: hosts, Origins: e.Origins}).(*web)
+	handler.own = true
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(l.tls != nil)
 	return &http.Server{
 		Handler: handler, Protocols: &protocols, TLSConfig: l.tls,
-		ReadHeaderTimeout: httpHeaderTimeout, IdleTimeout: s.opts.IdleTimeout, MaxHeaderBytes: maxHTTPHeader,
-		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: min(s.opts.MaxInFlight, 256)},
-		ErrorLog: newErrorLog(s.opts.Logger),
+		ReadHeaderTimeout: deadline, ReadTimeout: deadline, IdleTimeout: s.opts.IdleTimeout, MaxHeaderBytes: maxHTTPHeader,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: min(s.opts.MaxInFlight, 256)},
+		ErrorLog:    newErrorLog(s.opts.Logger),
+		BaseContext: func(net.Listener) context.Context { return s.halt },
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, accountKey{}, &account{})
 		},
@@ -79,7 +82,10 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 }
 
 // account counts what is in flight on one HTTP connection, on which HTTP/2 lets requests overlap.
-type account struct{ calls, bytes atomic.Int64 }
+type account struct {
+	calls, bytes atomic.Int64
+	written      atomic.Int64 // when its write deadline was set last, in nanoseconds
+}
 
 type accountKey struct{}
 
@@ -89,12 +95,14 @@ type web struct {
 	opts    HTTPOptions
 	hosts   []string
 	origins []string
+	own     bool // it serves a listener of the server's, with deadlines and a context that ends with it
 }
 
 // ServeHTTP judges host and origin, then path and method.
 func (h *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// On a connection that lives on, the deadline of the last answer is still set.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	if r.ProtoMajor == 1 {
+		h.limitWrite(w, r, 0) // that of the last answer may have passed
+	}
 	switch r.URL.Path {
 	case "/healthz", "/readyz":
 		h.health(w, r)
@@ -153,18 +161,18 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
-		h.fail(w, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
+		h.fail(w, r, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
 		return
 	}
 	if reason := checkContent(r.Header); reason != "" {
-		h.fail(w, http.StatusUnsupportedMediaType, invalidRequest(reason))
+		h.fail(w, r, http.StatusUnsupportedMediaType, invalidRequest(reason))
 		return
 	}
 	x := &exchange{web: h, w: w, r: r, backend: b, inv: inv, account: accountOf(r)}
 	data, status, err := x.body()
 	defer x.free()
 	if err != nil {
-		h.fail(w, status, err)
+		h.fail(w, r, status, err)
 		return
 	}
 	x.answer(data)
@@ -188,18 +196,36 @@ func (h *web) authenticate(r *http.Request, b *backend) (effects.Invocation, boo
 }
 
 // fail answers a request that isn't judged as JSON-RPC.
-func (h *web) fail(w http.ResponseWriter, status int, err *registry.Error) {
-	h.send(w, status, appendError(nil, nil, err))
+func (h *web) fail(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
+	h.send(w, r, status, appendError(nil, nil, err))
 }
 
 // send answers with JSON, within the time that this much of it may take.
-func (h *web) send(w http.ResponseWriter, status int, body []byte) {
-	h.server.opts.limitWrite(w, len(body))
+func (h *web) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h.limitWrite(w, r, len(body))
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if len(body) > writePiece/128 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
+}
+
+// limitWrite gives an answer of this size its time to be written. For small ones on one
+// connection the deadline is moved once a second at most, and lies that much later.
+func (h *web) limitWrite(w http.ResponseWriter, r *http.Request, size int) {
+	limit := h.server.opts.WriteTimeout
+	slack := min(time.Second, limit)
+	now := time.Now()
+	if size < writePiece && r.ProtoMajor == 1 {
+		a := accountOf(r)
+		if now.UnixNano()-a.written.Load() < int64(slack) {
+			return
+		}
+		a.written.Store(now.UnixNano())
+	}
+	deadline := now.Add(slack + limit*time.Duration(1+size/writePiece))
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
 func accountOf(r *http.Request) *account {

@@ -76,17 +76,26 @@ func checkContent(header http.Header) string {
 	if len(types) != 1 {
 		return "Content-Type must be application/json"
 	}
-	kind, params, err := mime.ParseMediaType(types[0])
-	if err != nil || kind != "application/json" {
-		return "Content-Type must be application/json"
-	}
-	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return "the charset of JSON is utf-8"
+	if types[0] != "application/json" {
+		if reason := checkType(types[0]); reason != "" {
+			return reason
+		}
 	}
 	for _, encoding := range header.Values("Content-Encoding") {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
 			return "Content-Encoding must be absent"
 		}
+	}
+	return ""
+}
+
+func checkType(value string) string {
+	kind, params, err := mime.ParseMediaType(value)
+	if err != nil || kind != "application/json" {
+		return "Content-Type must be application/json"
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return "the charset of JSON is utf-8"
 	}
 	return ""
 }
