@@ -96,7 +96,8 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 		io.Reader
 		io.WriteCloser
 	}{io.LimitReader(conn, maxReply), conn})
-	client := jsonrpc2.NewConn(ctx, stream, progressHandler{line})
+	// The connection outlives ctx, so that the server can be told that the call is cancelled.
+	client := jsonrpc2.NewConn(context.WithoutCancel(ctx), stream, progressHandler{line})
 	defer client.Close()
 	if token != "" {
 		if err := client.Call(ctx, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
