@@ -74,7 +74,7 @@ func (c *Client) Check(ctx context.Context, server string, inv effects.Invocatio
 func (h *Health) look(ctx context.Context, l *link) error {
 	h.Protocol, h.Info, h.Capabilities = l.agreed.version, l.agreed.server, l.agreed.capabilities
 	if len(l.server.Allowed) > 0 || len(l.server.Prompts) == 0 {
-		found, err := l.catalog(ctx)
+		found, _, err := l.catalog(ctx)
 		if err != nil {
 			return err
 		}

@@ -159,7 +159,7 @@ func TestCheck(t *testing.T) {
 	s := childServer(t, "sdk", rule("echo"), rule("absent"))
 	c := newClient(t, map[string]*config.Server{"lib": s})
 	h, err := c.Check(t.Context(), "lib", effects.Invocation{})
-	if err != nil || h.Info.Version != "7" || h.Protocol != "2026-07-28" || h.Advertised != 4 || h.Usable != 1 {
+	if err != nil || h.Info.Version != "7" || h.Protocol != "2026-07-28" || h.Advertised != 5 || h.Usable != 1 {
 		t.Fatalf("%+v %v", h, err)
 	}
 	if len(h.Findings) != 1 || h.Findings[0].Problem != Missing || h.Findings[0].Subject.Name != "lib/absent" {

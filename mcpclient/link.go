@@ -14,32 +14,55 @@ type link struct {
 	server *server
 	notes  *notes
 
-	mu    sync.Mutex
-	tools *catalog
-	epoch int // counts changes of the list of tools
+	mu      sync.Mutex
+	tools   *catalog
+	epoch   int           // counts changes of the list of tools
+	reading chan struct{} // closed when the list has been read; nil while nobody reads it
 }
 
-// catalog returns the list of tools, from memory where it hasn't changed since.
-func (l *link) catalog(ctx context.Context) (*catalog, error) {
-	l.mu.Lock()
-	known, epoch := l.tools, l.epoch
-	l.mu.Unlock()
-	if known != nil {
-		return known, nil
+// catalog returns the list of tools, from memory where it hasn't changed since. Of many
+// callers, one reads it.
+func (l *link) catalog(ctx context.Context) (c *catalog, known bool, err error) {
+	for {
+		l.mu.Lock()
+		if l.tools != nil {
+			defer l.mu.Unlock()
+			return l.tools, true, nil
+		}
+		if l.reading == nil {
+			l.reading = make(chan struct{})
+			epoch := l.epoch
+			l.mu.Unlock()
+			c, err = l.readCatalog(ctx, epoch)
+			return c, false, err
+		}
+		reading := l.reading
+		l.mu.Unlock()
+		select {
+		case <-reading:
+		case <-ctx.Done():
+			return nil, false, ended(ctx, registry.NotSent)
+		}
 	}
+}
+
+// readCatalog reads the list, and keeps it unless it has changed meanwhile.
+func (l *link) readCatalog(ctx context.Context, epoch int) (*catalog, error) {
 	c, err := l.list(ctx, toolList)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.reading)
+	l.reading = nil
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.epoch == epoch {
 		l.tools = c
 	}
 	return c, nil
 }
 
-// forget drops the list of tools, because the server says that it has changed.
+// forget drops the list of tools: the server says that it has changed, or somebody wants to know.
 func (l *link) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,19 +70,24 @@ func (l *link) forget() {
 	l.epoch++
 }
 
-// findTool looks up one tool.
+// findTool looks up one tool. One that is not in a list from memory may have come since.
 func (l *link) findTool(ctx context.Context, name string) (*entry, error) {
-	c, err := l.catalog(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		c, known, err := l.catalog(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		e, missing := c.tool(name)
+		l.mu.Unlock()
+		switch {
+		case missing == nil:
+			return e, nil
+		case !known:
+			return nil, missing
+		}
+		l.forget()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e, missing := c.tool(name)
-	if missing != nil {
-		return nil, missing
-	}
-	return e, nil
 }
 
 // toolCall makes the request that calls a tool.

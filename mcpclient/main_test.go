@@ -65,5 +65,9 @@ func sdkServer() *mcp.Server {
 		}
 		return nil, nil, ctx.Err()
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "log"}, func(ctx context.Context, r *mcp.CallToolRequest, in echoInput) (*mcp.CallToolResult, any, error) {
+		err := r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: in.Text})
+		return &mcp.CallToolResult{}, nil, err
+	})
 	return s
 }

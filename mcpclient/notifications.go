@@ -194,7 +194,7 @@ func (n *notes) subscribed() []*Subscription {
 
 // deliver takes a notification whose params are not the callee's to keep.
 func (n *notes) deliver(method string, params json.RawMessage) {
-	if n == nil {
+	if n == nil || method == "notifications/subscriptions/acknowledged" {
 		return
 	}
 	if list, ok := (Notification{Method: method}).ListChanged(); ok && n.changed != nil {

@@ -43,7 +43,7 @@ func (c *Client) listTools(ctx context.Context, server string, inv effects.Invoc
 	var tools []Tool
 	err = o.run(ctx, from, func(ctx context.Context, l *link) error {
 		l.forget()
-		found, err := l.catalog(ctx)
+		found, _, err := l.catalog(ctx)
 		if err != nil {
 			return err
 		}

@@ -18,19 +18,19 @@ type pool struct {
 	mu       sync.Mutex
 	spares   []*spare
 	starting int
+	replaced time.Time // when a spare that died was last replaced at once
 	closed   bool
 }
 
 // spare is a session that waits for its call.
 type spare struct {
 	link  *link
-	born  time.Time
 	taken chan struct{} // closed when it leaves the pool
 }
 
-// minimalAge is how old a spare must have become to be replaced at once when it dies. A younger
-// one is replaced with the next call, so that a server that always dies isn't started for ever.
-const minimalAge = 10 * time.Second
+// respawnPause is how often at most spares that died are replaced at once. After more deaths
+// than that the next call fills the pool, so that a server that always dies isn't started for ever.
+const respawnPause = 10 * time.Second
 
 func newPool(s *server) *pool {
 	p := &pool{server: s, size: s.Session.Warm, idle: s.Session.Idle}
@@ -92,7 +92,7 @@ func (p *pool) start() {
 		p.server.client.log.Warn("a warm session could not be started", "server", p.server.Alias, "error", err)
 		return
 	}
-	s := &spare{link: l, born: time.Now(), taken: make(chan struct{})}
+	s := &spare{link: l, taken: make(chan struct{})}
 	p.spares = append(p.spares, s)
 	p.mu.Unlock()
 	p.watch(s)
@@ -106,7 +106,7 @@ func (p *pool) open() (*link, error) {
 	}
 	ctx, cancel := withTimeout(context.Background(), s.Startup, "startup", "server "+s.Alias)
 	defer cancel()
-	if _, err := l.catalog(ctx); err != nil {
+	if _, _, err := l.catalog(ctx); err != nil {
 		e := attach(asError(err), l.peer)
 		s.discard(l.peer, true)
 		return nil, e
@@ -118,19 +118,32 @@ func (p *pool) open() (*link, error) {
 func (p *pool) watch(s *spare) {
 	timer := time.NewTimer(p.idle)
 	defer timer.Stop()
+	died := false
 	select {
 	case <-s.taken:
 		return
 	case <-s.link.over():
+		died = true
 	case <-timer.C:
 	}
 	if !p.remove(s) {
 		return
 	}
 	p.server.discard(s.link.peer, false)
-	if time.Since(s.born) >= min(minimalAge, p.idle) {
+	if !died || p.mayReplace() {
 		p.fill()
 	}
+}
+
+func (p *pool) mayReplace() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if !p.replaced.IsZero() && now.Sub(p.replaced) < respawnPause {
+		return false
+	}
+	p.replaced = now
+	return true
 }
 
 // remove takes a spare out, unless somebody has taken it already.
