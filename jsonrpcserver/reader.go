@@ -79,7 +79,7 @@ func (st *stream) takeRest(data []byte) {
 	st.take(data)
 	if f := st.ready; f != nil {
 		st.ready = nil
-		go f.run()
+		f.start()
 	}
 }
 
@@ -262,7 +262,7 @@ func (st *stream) launch(e *envelope, b *backend, inv effects.Invocation, size i
 	if st.mayRun(f) {
 		st.ready = f
 	} else {
-		go f.run()
+		f.start()
 	}
 	return nil
 }
