@@ -1,8 +1,11 @@
 package interop
 
 import (
+	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cupule/cupule/mcpclient"
@@ -15,7 +18,7 @@ func TestCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.Protocol != "2025-11-25" || h.Info.Name != "mcp-servers/everything" || h.Capabilities.Logging == nil {
+		if h.Protocol != "2025-11-25" || h.Info.Name != "mcp-servers/everything" || h.Capabilities.Tools == nil {
 			t.Errorf("%+v %+v", h, h.Info)
 		}
 		if h.Advertised != 13 || h.Usable != 13 {
@@ -151,4 +154,30 @@ func TestCloseEndsTheSession(t *testing.T) {
 	if list := w.exchanges(); list[len(list)-1].Verb != "DELETE" {
 		t.Error("the server's session was not ended")
 	}
+}
+
+// A server of the newest revision, made of the Go SDK: no handshake, and every request says
+// what it speaks.
+func TestNewestRevision(t *testing.T) {
+	p := need(t)
+	file := filepath.Join(t.TempDir(), "wire")
+	c := connect(t, viaTee(t, file, program(t, "examples/research-tools"))+"\n    allowed:\n      slow: {effects: []}", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	slow := mcpclient.ToolCall{Server: "everything", Tool: "slow", Args: json.RawMessage(`{"steps":100}`), Invocation: everybody}
+	slow.Progress = func(registry.Progress) { cancel() }
+	_, err := c.Call(ctx, slow)
+	wantError(t, err, registry.KindCancelled, registry.Sent)
+	waitForProcesses(t, p.dir)
+	list := readTranscript(t, file)
+	show(t, list)
+	if n := len(seen(list, "initialize")); n > 0 {
+		t.Errorf("%d handshakes", n)
+	}
+	for _, l := range list {
+		if l.toServer && l.ID != nil && !strings.Contains(string(l.Params), `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`) {
+			t.Errorf("a request without its revision: %s", l.text)
+		}
+	}
+	checkNotice(t, seen(list, "tools/call"), seen(list, "notifications/cancelled"))
 }

@@ -133,6 +133,9 @@ func TestLogging(t *testing.T) {
 		s := open(t, c)
 		notices := s.Subscribe()
 		defer notices.Close()
+		if err := s.SetLogLevel(t.Context(), "debug", everybody); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := s.CallTool(t.Context(), "toggle-simulated-logging", nil, everybody); err != nil {
 			t.Fatal(err)
 		}
