@@ -97,6 +97,22 @@ func (s *Server) open(ctx context.Context, e Endpoint) (*Listener, error) {
 	return &Listener{endpoint: e, listener: listener, tls: config}, nil
 }
 
+// Adopt returns a listener on one that is open already, such as a socket that a service
+// manager handed over. Of the endpoint it heeds the scheme and what says who may call; its
+// address and the conditions that Listen checks are the opener's affair.
+func (s *Server) Adopt(l net.Listener, e Endpoint) (*Listener, error) {
+	if e.Path == "" {
+		e.Path = "/rpc"
+	}
+	adopted := &Listener{endpoint: e, listener: l}
+	if e.Scheme == "unix" {
+		return adopted, nil
+	}
+	var err error
+	adopted.tls, err = e.tlsConfig()
+	return adopted, err
+}
+
 // tlsConfig returns the configuration for https and for tcp with a certificate, or nil.
 func (e *Endpoint) tlsConfig() (*tls.Config, error) {
 	switch {
@@ -160,10 +176,15 @@ func (s *Server) serveListener(ctx context.Context, l *Listener) error {
 	}()
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	s.opts.Logger.Info("listening", "scheme", l.endpoint.Scheme, "address", l.Addr().String())
+	serve := s.serveStreams
 	if l.endpoint.Scheme == "http" || l.endpoint.Scheme == "https" {
-		return s.serveHTTP(l)
+		serve = s.serveHTTP
 	}
-	return s.serveStreams(ctx, l)
+	err := serve(ctx, l)
+	if err != nil {
+		s.opts.Logger.Error("listening ended", "scheme", l.endpoint.Scheme, "address", l.Addr().String(), "error", err.Error())
+	}
+	return err
 }
 
 func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
@@ -277,7 +298,7 @@ func (s *Server) turnAwayHTTP(conn net.Conn) {
 }
 
 // serveHTTP runs an HTTP server on a listener until it is closed.
-func (s *Server) serveHTTP(l *Listener) error {
+func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	web := s.newWeb(l)
 	s.mu.Lock()
 	s.webs[web] = struct{}{}

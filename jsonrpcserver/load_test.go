@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,38 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 			t.Errorf("%d connections are open after %v", n, time.Since(began))
 		}
 		quick.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+	})
+}
+
+// A slot is held until the reply is about to be written, so results can't pile up for a
+// peer that doesn't read: what exceeds the slots is refused, not run.
+func TestSlotsAreHeldUntilTheWrite(t *testing.T) {
+	var ran atomic.Int64
+	op := registry.Operation{Name: "large", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		ran.Add(1)
+		return json.RawMessage(`"` + strings.Repeat("x", 200_000) + `"`), nil
+	}}
+	inBubble(t, Backend{Registry: newRegistry(t, op)}, &Options{MaxInFlight: 4}, nil, func(t *testing.T, s *Server, c *client) {
+		for i := range 20 {
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"large","id":%d}`, i))
+			synctest.Wait()
+		}
+		if n := ran.Load(); n < 4 || n > 6 {
+			t.Errorf("%d calls ran", n)
+		}
+		refusals := 0
+		for range 20 {
+			got, err := c.receive(hang)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(got, "-32003") {
+				refusals++
+			}
+		}
+		if n := int(ran.Load()); refusals != 20-n {
+			t.Errorf("%d refusals, %d calls", refusals, n)
+		}
 	})
 }
 

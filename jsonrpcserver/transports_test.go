@@ -19,6 +19,12 @@ func listen(t testing.TB, s *Server, e Endpoint) *Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serveListener(t, s, l)
+	return l
+}
+
+func serveListener(t testing.TB, s *Server, l *Listener) {
+	t.Helper()
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { done <- s.Serve(ctx, l) }()
@@ -33,7 +39,6 @@ func listen(t testing.TB, s *Server, e Endpoint) *Listener {
 			t.Error("Serve didn't return")
 		}
 	})
-	return l
 }
 
 func dial(t testing.TB, l *Listener, headers bool) *client {
@@ -172,5 +177,25 @@ func TestCasesOverHTTP(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAdopt(t *testing.T) {
+	s := newServer(t, Backend{}, nil)
+	for _, scheme := range []string{"tcp", "http"} {
+		open, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.Adopt(open, Endpoint{Scheme: scheme, Anonymous: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		serveListener(t, s, l)
+		if scheme == "tcp" {
+			dial(t, l, false).call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+		} else if status, _, body := post(t, l, callEcho); status != 200 {
+			t.Error(status, body)
+		}
 	}
 }
