@@ -40,7 +40,7 @@ type entry struct {
 type catalog struct {
 	entries map[string]*entry
 	names   []string // in the order of the list
-	nameles int      // entries without a usable name
+	total   int      // entries of any kind
 }
 
 // list reads a complete list, within the bounds of a catalog.
@@ -119,7 +119,7 @@ func (c *catalog) page(kind listKind, list json.RawMessage) error {
 		return malformed(kind, "has "+article(strictjson.KindOf(list))+" for its "+kind.member)
 	}
 	for raw := range strictjson.Elements(list) {
-		if len(c.names)+c.nameles >= MaxCatalogEntries {
+		if c.total++; c.total > MaxCatalogEntries {
 			return catalogLimit(kind, registry.Limit{Name: "catalog entries", Count: MaxCatalogEntries})
 		}
 		c.add(kind, raw)
@@ -135,7 +135,6 @@ func (c *catalog) add(kind listKind, raw json.RawMessage) {
 		}
 	}
 	if name == "" {
-		c.nameles++
 		return
 	}
 	if e := c.entries[name]; e != nil {

@@ -78,7 +78,7 @@ func (h *Health) look(ctx context.Context, l *link) error {
 		if err != nil {
 			return err
 		}
-		h.Advertised = len(found.names) + found.nameles
+		h.Advertised = found.total
 		h.compare(effects.Tool, found, l.server.Allowed)
 	}
 	if len(l.server.Prompts) > 0 {

@@ -115,7 +115,7 @@ func TestTLS(t *testing.T) {
 }
 
 // TestProxy reaches an https server through a proxy, and never takes one from the environment.
-func TestProxy(t *testing.T) {
+func TestHTTPProxy(t *testing.T) {
 	var tunnels atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tunnels.Add(1)
