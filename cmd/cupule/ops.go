@@ -73,7 +73,7 @@ func size(n int64) string {
 	for _, unit := range []struct {
 		name  string
 		bytes int64
-	}{{"MiB", 1 << 20}, {"MB", 1_000_000}, {"KiB", 1 << 10}, {"KB", 1000}} {
+	}{{"MB", 1_000_000}, {"MiB", 1 << 20}, {"KB", 1000}, {"KiB", 1 << 10}} {
 		if n >= unit.bytes && n%unit.bytes == 0 {
 			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
 		}
