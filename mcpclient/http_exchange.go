@@ -245,6 +245,11 @@ func (p *httpPeer) refused(resp *http.Response, x *exchange) error {
 		p.expired.Store(true)
 		return because(failure(registry.KindUnavailable, registry.Completed, "the server has ended the session"), cause)
 	}
+	// Many servers say 400 of a session that they don't know. Whatever it means here, the
+	// next call begins a new session.
+	if code == http.StatusBadRequest && p.session.Load() != nil {
+		p.expired.Store(true)
+	}
 	if x != nil {
 		if e := x.fault(resp, cause); e != nil {
 			return e
