@@ -80,3 +80,35 @@ func TestRepliesDoNotMix(t *testing.T) {
 		}
 	})
 }
+
+// What the reader writes itself arrives whole, though the socket takes only a part at once.
+func TestReaderWritesInParts(t *testing.T) {
+	text := json.RawMessage(`"` + strings.Repeat("z", 60_000) + `"`)
+	s := newServer(t, Backend{Registry: newRegistry(t, registry.Operation{Name: "constant", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		return text, nil
+	}})}, nil)
+	c := dial(t, listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)}), true)
+	const n = 100
+	request := `{"jsonrpc":"2.0","method":"constant","id":%d}`
+	reply := `{"jsonrpc":"2.0","id":%d,"result":` + string(text) + `}`
+	for i := range n { // until it is known to be quick
+		c.send(fmt.Sprintf(request, i))
+		if got, err := c.receive(hang); err != nil || got != fmt.Sprintf(reply, i) {
+			t.Fatalf("%.80q %v", got, err)
+		}
+	}
+	go func() {
+		for i := range n {
+			c.send(fmt.Sprintf(request, i))
+		}
+	}()
+	seen := map[string]bool{}
+	for range n {
+		got, err := c.receive(hang)
+		r := parseReply(got)
+		if err != nil || r == nil || len(got) < len(text) || seen[r[0]] {
+			t.Fatalf("%.80q %v", got, err)
+		}
+		seen[r[0]] = true
+	}
+}

@@ -3,6 +3,7 @@ package jsonrpcserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,5 +269,31 @@ func TestDeadlines(t *testing.T) {
 			c.raw(`"method":"echo","id":1}` + "\n")
 			c.expect(`{"jsonrpc":"2.0","result":null,"id":1}`)
 		})
+	})
+}
+
+// shaky is a listener that fails for a while, as it does without descriptors.
+type shaky struct {
+	net.Listener
+	failures int
+}
+
+func (l *shaky) Accept() (net.Conn, error) {
+	if l.failures--; l.failures >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return nil, net.ErrClosed
+}
+
+func TestAcceptOutlivesShortage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bounded{Listener: &shaky{failures: 5}, server: newServer(t, Backend{}, nil)}
+		began := time.Now()
+		if _, err := b.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 50*time.Millisecond || took > time.Second {
+			t.Errorf("it took %v", took)
+		}
 	})
 }
