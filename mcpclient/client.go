@@ -40,6 +40,7 @@ type Client struct {
 	lookup   func(string) (string, bool)
 	observer registry.Observer
 	log      *slog.Logger
+	dial     dialFunc      // for tests to replace
 	stopping chan struct{} // closed when Close begins
 	stopped  chan struct{} // closed when it has ended
 
@@ -64,6 +65,7 @@ func New(cfg *config.Config, opts *Options) (*Client, error) {
 		lookup:   opts.LookupEnv,
 		observer: opts.Observer,
 		log:      opts.Logger,
+		dial:     dial,
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 		peers:    make(map[peer]struct{}),

@@ -57,12 +57,16 @@ var (
 	errLegacy = errors.New("the server does not speak " + modern)
 )
 
-// probe asks for the modern protocol, for at most d.
+// probe asks for the modern protocol, for at most d; zero means as long as ctx lasts.
 func probe(ctx context.Context, p peer, id identity, d time.Duration) (*agreement, error) {
 	a := &agreement{version: modern, modern: true, meta: id.modernMeta(modern)}
 	p.adopt(a)
-	short, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
+	short := ctx
+	if d > 0 {
+		var cancel context.CancelFunc
+		short, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
 	raw, err := p.do(short, control("server/discover", nil))
 	if err != nil {
 		return nil, probeFailed(ctx, p, err)
@@ -94,7 +98,9 @@ func probeFailed(ctx context.Context, p peer, err error) error {
 	e := asError(err)
 	var status *statusError
 	switch {
-	case ctx.Err() != nil, errors.As(err, &status) && status.final():
+	case ctx.Err() != nil:
+		return ended(ctx, registry.NotSent)
+	case errors.As(err, &status) && status.final():
 		return err
 	case (e.Kind == registry.KindUpstreamError || e.Kind == registry.KindOutcomeUnknown) && p.alive():
 		return errLegacy

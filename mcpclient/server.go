@@ -128,15 +128,19 @@ func shuttingDown() *registry.Error {
 	return failure(registry.KindShuttingDown, registry.NotSent, "the client is being closed")
 }
 
-// dial starts or connects to the server without a word to it.
-func (s *server) dial(v *variables, allowed effects.Set, n *notes) (peer, error) {
-	var p peer
-	var err error
+// dialFunc starts or connects to a server without a word to it.
+type dialFunc func(s *config.Server, v *variables, allowed effects.Set, n *notes) (peer, error)
+
+func dial(s *config.Server, v *variables, allowed effects.Set, n *notes) (peer, error) {
 	if s.Stdio != nil {
-		p, err = asPeer(startChild(s.Server, v, allowed, n))
-	} else {
-		p, err = asPeer(newHTTP(s.Server, v, n))
+		return asPeer(startChild(s, v, allowed, n))
 	}
+	return asPeer(newHTTP(s, v, n))
+}
+
+// dial starts or connects to the server, and lets the client own what comes of it.
+func (s *server) dial(v *variables, allowed effects.Set, n *notes) (peer, error) {
+	p, err := s.client.dial(s.Server, v, allowed, n)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +235,7 @@ func (d *dialer) negotiate(ctx context.Context) (*agreement, error) {
 	id, pinned, known := d.client.identity, d.Protocol, d.remembered()
 	switch {
 	case pinned == modern:
-		a, err := probe(ctx, d.peer, id, d.Startup)
+		a, err := probe(ctx, d.peer, id, 0)
 		return a, notModern(err)
 	case pinned != "":
 		return initialize(ctx, d.peer, id, pinned)
