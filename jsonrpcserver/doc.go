@@ -55,7 +55,7 @@
 // flight and bytes of their requests on a connection, calls of all connections,
 // connections. A call holds its slot until its reply is about to be written, so a peer that
 // doesn't read can't pile up results; excess requests are answered "overloaded", excess
-// notifications dropped and counted, and where refusals pile up, reading waits. A peer
+// notifications dropped and counted, and where 4 MiB of replies wait, so does reading. A peer
 // that takes no byte within the write deadline is dropped and its calls cancelled. On TCP
 // and HTTP there are deadlines for idle connections, for each message and for the token.
 //

@@ -75,16 +75,15 @@ func (f *flight) finish(result json.RawMessage, failure *registry.Error, reader 
 	if failure != nil && f.id != nil && f.batch == nil {
 		text = appendError(nil, f.id, failure)
 	}
-	st.server.release()
+	defer st.server.live.Done()
 	st.mu.Lock()
 	st.land(f)
 	switch {
 	case last:
 		st.sendBatch(f.batch)
 	case f.batch != nil:
-	case f.id == nil:
-		st.slots--
-		st.bytes -= f.size
+	case f.id == nil || st.dead:
+		st.free(1, f.size)
 	case failure != nil:
 		st.out.message(text, 1, f.size)
 	default:
@@ -105,9 +104,8 @@ func (f *flight) finish(result json.RawMessage, failure *registry.Error, reader 
 // sendBatch puts the reply to a batch into the outbox. The mutex is held.
 func (st *stream) sendBatch(b *batch) {
 	parts, size := b.parts()
-	if parts == nil {
-		st.slots -= b.slots
-		st.bytes -= b.bytes
+	if parts == nil || st.dead {
+		st.free(b.slots, b.bytes)
 		return
 	}
 	st.out.parts(parts, size, b.slots, b.bytes)

@@ -33,6 +33,7 @@ func TestPipelinedFlood(t *testing.T) {
 		if more := runtime.NumGoroutine() - goroutines; more > DefaultMaxInFlight+10 {
 			t.Errorf("%d goroutines more", more)
 		}
+		t.Logf("%d goroutines more while %d requests arrive", runtime.NumGoroutine()-goroutines, n)
 		answered := map[string]bool{}
 		overloaded := 0
 		for range n {
@@ -63,9 +64,15 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Backend{Registry: newRegistry(t, large)}, nil)
 		stuck, quick := serve(t, s, nil, false), serve(t, s, nil, false)
-		for range 100 {
-			stuck.send(`{"jsonrpc":"2.0","method":"large","id":1}`)
-		}
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		sending.Go(func() {
+			for range 100 {
+				if _, err := io.WriteString(stuck.conn, `{"jsonrpc":"2.0","method":"large","id":1}`+"\n"); err != nil {
+					return
+				}
+			}
+		})
 		synctest.Wait()
 		quick.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
 		began := time.Now()
@@ -74,7 +81,43 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 			t.Errorf("%d connections are open after %v", n, time.Since(began))
 		}
 		quick.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+		if n := s.Stats().Calls; n != 0 {
+			t.Errorf("%d calls hold slots", n)
+		}
 	})
+}
+
+// 64 peers that ask for much and read nothing cost what their connections may hold.
+func TestManyPeersThatDoNotRead(t *testing.T) {
+	const peers, size = 64, 250_000
+	text := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
+	var ran atomic.Int64
+	large := registry.Operation{Name: "large", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		ran.Add(1)
+		return append(json.RawMessage(nil), text...), nil
+	}}
+	s := newServer(t, Backend{Registry: newRegistry(t, large)}, &Options{WriteTimeout: time.Minute, MaxInFlight: 16})
+	l := listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	request := []byte(strings.Repeat(`{"jsonrpc":"2.0","method":"large","id":1}`+"\n", 500))
+	for range peers {
+		c := dial(t, l, false)
+		_ = c.conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		_, _ = c.conn.Write(request)
+	}
+	for last := int64(-1); last != ran.Load(); time.Sleep(50 * time.Millisecond) {
+		last = ran.Load()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+	t.Logf("%d calls ran, %d bytes grown, %d goroutines", ran.Load(), grown, runtime.NumGoroutine())
+	if limit := int64(8<<20 + peers*(maxUnread+16*size)); grown > limit {
+		t.Errorf("%d bytes for %d peers, more than %d", grown, peers, limit)
+	}
+	dial(t, l, false).call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
 }
 
 // A slot is held until the reply is about to be written, so results can't pile up for a
@@ -133,7 +176,7 @@ func TestUnreadRefusalsAreBounded(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 3*maxUnasked {
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 3*maxUnread {
 		t.Errorf("%d bytes of nonsense cost %d bytes of memory", sent, grown)
 	}
 	if sent > 100*len(flood) {
@@ -166,8 +209,11 @@ func TestIdleConnections(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
+	t.Logf("%d goroutines for %d connections", runtime.NumGoroutine(), n)
 	if each := (int64(after.HeapAlloc) + int64(after.StackInuse) - int64(before.HeapAlloc) - int64(before.StackInuse)) / n; each > 32<<10 {
 		t.Errorf("%d bytes for each connection", each)
+	} else {
+		t.Logf("%d bytes for each connection", each)
 	}
 	surplus := dial(t, l, false)
 	surplus.expect(refused(-32003, "null"))

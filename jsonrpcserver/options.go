@@ -25,7 +25,7 @@ const (
 
 // Bounds that are not adjustable.
 const (
-	maxUnasked   = 4 << 20  // bytes of replies that hold no slot, such as refusals, before reading waits
+	maxUnread    = 4 << 20  // bytes of replies that wait to be written, before reading waits too
 	maxProgress  = 64 << 10 // bytes of progress that wait to be written
 	maxAttempts  = 3        // wrong tokens on one connection
 	largePiece   = 16 << 10 // results from this size on are not copied

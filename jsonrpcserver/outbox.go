@@ -16,8 +16,8 @@ type outbox struct {
 	framing  frame.Framing
 	queue    []piece
 	buffers  *sync.Pool // of *[]byte, the server's
-	unasked  int        // bytes of messages that hold no slot
-	progress int        // bytes of progress among them
+	size     int        // bytes in queue
+	progress int        // of those, bytes of progress
 }
 
 // piece is bytes to write, and what is freed just before that.
@@ -26,7 +26,6 @@ type piece struct {
 	own      *[]byte // where data came from; more may be appended then
 	slots    int
 	bytes    int // of requests
-	unasked  int
 	progress int
 }
 
@@ -46,8 +45,10 @@ func (o *outbox) result(id []byte, result json.RawMessage, requestBytes int) {
 	if o.framing != frame.ContentLength {
 		result = oneLine(result)
 	}
+	size := len(replyStart) + len(id) + len(replyResult) + len(result) + len(replyEnd)
+	o.size += size
 	t := o.tail()
-	t.data = o.header(t.data, len(replyStart)+len(id)+len(replyResult)+len(result)+len(replyEnd))
+	t.data = o.header(t.data, size)
 	t.data = append(append(append(t.data, replyStart...), id...), replyResult...)
 	if len(result) < largePiece {
 		t.data = append(t.data, result...)
@@ -60,23 +61,19 @@ func (o *outbox) result(id []byte, result json.RawMessage, requestBytes int) {
 	t.bytes += requestBytes
 }
 
-// message appends any other message. Where it answers no call that holds a slot,
-// slots is zero and its bytes are counted until they are taken.
+// message appends any other message. Where it answers no call that holds a slot, slots is zero.
 func (o *outbox) message(text []byte, slots, requestBytes int) {
+	o.size += len(text)
 	t := o.tail()
-	before := len(t.data)
 	t.data = o.header(t.data, len(text))
 	t.data = o.trailer(append(t.data, text...))
 	t.slots += slots
 	t.bytes += requestBytes
-	if slots == 0 {
-		t.unasked += len(t.data) - before
-		o.unasked += len(t.data) - before
-	}
 }
 
 // parts appends a message that comes in parts.
 func (o *outbox) parts(parts [][]byte, size, slots, requestBytes int) {
+	o.size += size
 	t := o.tail()
 	t.data = o.header(t.data, size)
 	for _, part := range parts {
@@ -126,12 +123,25 @@ func (o *outbox) take() piece {
 	n := copy(o.queue, o.queue[1:])
 	o.queue[n] = piece{}
 	o.queue = o.queue[:n]
+	if n == 0 {
+		o.size = 0 // headers and line ends weren't counted
+	} else {
+		o.size -= min(o.size, len(p.data))
+	}
 	if n == 0 && cap(o.queue) > 64 {
 		o.queue = nil
 	}
-	o.unasked -= p.unasked
 	o.progress -= p.progress
 	return p
+}
+
+// discard empties the outbox and returns the slots that it held.
+func (o *outbox) discard() (slots int) {
+	for _, p := range o.queue {
+		slots += p.slots
+	}
+	o.queue, o.size, o.progress = nil, 0, 0
+	return slots
 }
 
 // giveBack lets others use a written piece's memory.

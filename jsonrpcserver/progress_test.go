@@ -49,7 +49,7 @@ func TestProgressIsBounded(t *testing.T) {
 	s := newServer(t, Backend{Registry: newRegistry(t, progressing(1000, 1000))}, nil)
 	c := serve(t, s, nil, false)
 	c.send(`{"jsonrpc":"2.0","method":"work","id":1,"meta":{"progressToken":1}}`)
-	for s.Stats().Calls > 0 || s.Stats().DroppedProgress == 0 {
+	for s.Stats().DroppedProgress < 800 {
 		time.Sleep(time.Millisecond)
 	}
 	last := 0.0
@@ -72,8 +72,5 @@ func TestProgressIsBounded(t *testing.T) {
 			t.Errorf("%v came behind %v", m.Params.Value.Progress, last)
 		}
 		last = m.Params.Value.Progress
-	}
-	if dropped := s.Stats().DroppedProgress; dropped < 800 {
-		t.Errorf("%d reports were dropped", dropped)
 	}
 }

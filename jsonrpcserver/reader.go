@@ -89,10 +89,10 @@ func isHTTP(line []byte) bool {
 	return len(line) > 0 && 'A' <= line[0] && line[0] <= 'Z' && bytes.Contains(line, []byte(" HTTP/"))
 }
 
-// waitForRoom waits while the peer leaves too many refusals unread.
+// waitForRoom waits while the peer leaves too much unread.
 func (st *stream) waitForRoom() {
 	st.mu.Lock()
-	for st.out.unasked > maxUnasked && !st.dead {
+	for st.out.size > maxUnread && !st.dead {
 		st.room.Wait()
 	}
 	st.mu.Unlock()

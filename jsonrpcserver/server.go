@@ -56,7 +56,7 @@ func New(b Backend, opts *Options) (*Server, error) {
 // Stats are counts since the server was made, and how much is going on now.
 type Stats struct {
 	Connections          int64 // open now
-	Calls                int64 // in flight now
+	Calls                int64 // in flight now, unwritten replies included
 	RefusedConnections   int64
 	DroppedNotifications int64
 	DroppedProgress      int64
@@ -86,6 +86,7 @@ func (s *Server) admit() bool {
 	return true
 }
 
+// release ends an admitted call whose reply nobody waits to write.
 func (s *Server) release() {
 	s.calls.Add(-1)
 	s.live.Done()

@@ -116,6 +116,7 @@ func (st *stream) close() {
 		return
 	}
 	st.dead = true
+	st.free(st.out.discard(), 0)
 	st.room.Broadcast()
 	close(st.closed)
 	if !st.linger {
@@ -231,10 +232,16 @@ func (st *stream) writePiece(p piece, n int) bool {
 // takePiece takes a piece out of the outbox and frees what it holds. The mutex is held.
 func (st *stream) takePiece() piece {
 	p := st.out.take()
-	st.slots -= p.slots
-	st.bytes -= p.bytes
+	st.free(p.slots, p.bytes)
 	st.room.Signal()
 	return p
+}
+
+// free gives slots back, and the bytes of their requests. The mutex is held.
+func (st *stream) free(slots, bytes int) {
+	st.slots -= slots
+	st.bytes -= bytes
+	st.server.calls.Add(-int64(slots))
 }
 
 // writeAll writes in parts, each of which the peer must take within the write deadline.

@@ -129,7 +129,8 @@ func (l level) String() string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(string(AppendUnescaped(nil, l.key)))
 }
 
-// pointerTo returns a JSON pointer to the value or key at this offset of a valid text.
+// pointerTo returns a JSON pointer to the value or key at this offset of a valid text; of
+// any other it makes what it can.
 func pointerTo(data []byte, offset int) string {
 	var open []level
 	due := false // a key is due
@@ -139,14 +140,16 @@ func pointerTo(data []byte, offset int) string {
 			due = data[i] == '{'
 			open = append(open, level{object: due})
 		case '}', ']':
-			open = open[:len(open)-1]
+			open = open[:max(len(open)-1, 0)]
 		case ',':
-			open[len(open)-1].index++
-			due = open[len(open)-1].object
+			if n := len(open) - 1; n >= 0 {
+				open[n].index++
+				due = open[n].object
+			}
 		case '"':
 			end := skipQuoted(data, i)
-			if due {
-				open[len(open)-1].key = data[i+1 : end-1]
+			if n := len(open) - 1; due && n >= 0 {
+				open[n].key = data[i+1 : max(end-1, i+1)]
 				due = false
 			}
 			i = end - 1
