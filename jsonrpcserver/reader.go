@@ -156,109 +156,113 @@ func (st *stream) judge(data []byte) {
 	b := st.server.acquire()
 	defer b.leave()
 	if !t.batch {
-		st.handle(&t.one, b, len(data), nil, 0)
+		st.handle(&received{envelope: &t.one, backend: b, size: len(data)})
 		return
 	}
-	st.judgeBatch(&t, b)
-}
-
-func (st *stream) judgeBatch(t *text, b *backend) {
 	gathered := newBatch(len(t.many), st.server.opts.MaxBatchOutput, st.framing != frame.ContentLength)
 	for i := range t.many {
-		st.handle(&t.many[i], b, t.sizes[i], gathered, i)
+		st.handle(&received{envelope: &t.many[i], backend: b, size: t.sizes[i], batch: gathered, index: i})
 	}
-	if !gathered.settle() {
-		return
+	if gathered.settle() {
+		st.mu.Lock()
+		st.sendBatch(gathered)
+		if st.becomeWriter() {
+			go st.write()
+		}
+		st.settle()
+		st.mu.Unlock()
 	}
-	st.mu.Lock()
-	st.sendBatch(gathered)
-	if st.becomeWriter() {
-		go st.write()
-	}
-	st.settle()
-	st.mu.Unlock()
+}
+
+// received is one message to judge.
+type received struct {
+	*envelope
+	backend *backend
+	size    int    // in bytes
+	batch   *batch // that it is part of; nil for none
+	index   int    // in the batch
 }
 
 // handle judges one message and starts the call that it is.
-func (st *stream) handle(e *envelope, b *backend, size int, gathered *batch, index int) {
-	reply := func(result []byte, err *registry.Error) {
-		if err == nil {
-			st.answer(gathered, index, appendResult(nil, e.id, result))
-		} else {
-			st.answer(gathered, index, appendError(nil, e.id, err))
-		}
-	}
+func (st *stream) handle(m *received) {
 	switch {
-	case e.isResponse():
-	case e.fault != "":
-		reply(nil, invalidRequest(e.fault))
-	case string(e.method) == methodAuthenticate:
-		if result, err := st.authenticate(e, b, gathered); e.id != nil {
-			reply(result, err)
-		}
+	case m.isResponse():
+	case m.fault != "":
+		st.answer(m, nil, invalidRequest(m.fault))
+	case string(m.method) == methodAuthenticate:
+		result, err := st.authenticate(m)
+		st.answer(m, result, err)
 	default:
-		inv, ok := st.who.on(b)
 		err := unauthenticated(`authenticate first: rpc.authenticate {"token": "..."}`)
-		if ok {
-			err = st.launch(e, b, inv, size, gathered, index)
+		if inv, ok := st.who.on(m.backend); ok {
+			err = st.launch(m, inv)
 		}
-		if err != nil && e.id != nil {
-			reply(nil, err)
-		} else if err != nil {
+		if err != nil && m.id == nil {
 			st.server.stats.droppedNotifications.Add(1)
+		} else if err != nil {
+			st.answer(m, nil, err)
 		}
 	}
 }
 
-// answer sends a reply that needs no slot, or puts it into its batch.
-func (st *stream) answer(gathered *batch, index int, text []byte) {
-	if gathered != nil {
-		gathered.replies[index] = text
+// answer replies to a message that holds no slot. An ill-formed message is answered
+// though it has no id; other messages without id are notifications.
+func (st *stream) answer(m *received, result []byte, err *registry.Error) {
+	var text []byte
+	switch {
+	case err != nil && (m.id != nil || m.fault != ""):
+		text = appendError(nil, m.id, err)
+	case err == nil && m.id != nil:
+		text = appendResult(nil, m.id, result)
+	default:
+		return
+	}
+	if m.batch != nil {
+		m.batch.replies[m.index] = text
 		return
 	}
 	st.send(text)
 }
 
 // authenticate judges rpc.authenticate. As a notification or inside a batch it does nothing.
-func (st *stream) authenticate(e *envelope, b *backend, gathered *batch) ([]byte, *registry.Error) {
-	if e.id == nil || gathered != nil {
+func (st *stream) authenticate(m *received) ([]byte, *registry.Error) {
+	if m.id == nil || m.batch != nil {
 		return nil, invalidRequest("rpc.authenticate is a request of its own")
 	}
-	result, err := st.who.authenticate(b, e.params)
+	logger := st.server.opts.Logger.With("origin", st.who.origin, "peer", st.peer)
+	result, err := st.who.authenticate(m.backend, m.params)
 	if err != nil {
-		st.server.opts.Logger.Warn("authentication failed", "origin", st.who.origin, "peer", st.peer, "reason", err.Message)
+		logger.Warn("authentication failed", "reason", err.Message)
 		return nil, err
 	}
-	st.server.opts.Logger.Info("authenticated", "origin", st.who.origin, "peer", st.peer, "caller", st.who.name)
+	logger.Info("authenticated", "caller", st.who.name)
 	st.armed = time.Time{}
 	return result, nil
 }
 
 // launch starts a call, or returns why it can't.
-func (st *stream) launch(e *envelope, b *backend, inv effects.Invocation, size int, gathered *batch, index int) *registry.Error {
+func (st *stream) launch(m *received, inv effects.Invocation) *registry.Error {
 	st.who.served = true
-	if string(e.method) == methodCancel {
-		st.cancelRequest(e.params)
-		if e.id != nil {
-			st.answer(gathered, index, appendResult(nil, e.id, []byte("null")))
-		}
+	switch {
+	case string(m.method) == methodCancel:
+		st.cancelRequest(m.params)
+		st.answer(m, []byte("null"), nil)
+		return nil
+	case m.id == nil && bytes.HasPrefix(m.method, []byte("$/")):
 		return nil
 	}
-	if e.id == nil && len(e.method) > 1 && e.method[0] == '$' && e.method[1] == '/' {
-		return nil
-	}
-	f := &flight{call: newCall(e, b), stream: st, size: size}
+	f := &flight{call: newCall(m.envelope, m.backend), stream: st, size: m.size}
 	f.lifetime.base, f.inv, f.peer = st.ctx, inv, st.peer
 	if f.id != nil {
-		f.batch, f.index = gathered, index
+		f.batch, f.index = m.batch, m.index
 	}
 	if err := st.admit(f); err != nil {
 		return err
 	}
 	if f.batch != nil {
-		f.batch.expect(size)
+		f.batch.expect(f.size)
 	}
-	b.enter()
+	m.backend.enter()
 	if st.mayRun(f) {
 		st.ready = f
 	} else {
