@@ -170,19 +170,19 @@ func typedPlain(params json.RawMessage) error {
 	return same(result, params)
 }
 
-// many returns n operations with a schema each.
+// many returns n operations, each with a schema of its own.
 func many(n int) []registry.Operation {
 	list := make([]registry.Operation, n)
 	for i := range list {
 		list[i] = declared(fmt.Sprintf("bench.n%06d", i))
-		list[i].Params = json.RawMessage(echoSchema)
+		list[i].Params = json.RawMessage(strings.Replace(echoSchema, "{", fmt.Sprintf(`{"title":"parameters %d",`, i), 1))
 	}
 	return list
 }
 
 func (l *lab) growthColumn(n int) (column, error) {
 	load := measure.Load{Callers: 1}
-	c := column{Label: strings.TrimSpace(fmt.Sprintf("%d operations", n)), Load: load, Metrics: []metric{allocations}}
+	c := column{Label: fmt.Sprintf("%d operations", n), Load: load, Metrics: []metric{allocations}}
 	ops := many(n)
 	r, err := registry.New(ops, nil)
 	if err != nil {

@@ -5,7 +5,7 @@ const (
 	noteEngine = "In this process, one goroutine. The caller holds authority for `mutation` and a list of operations, the operation " +
 		"declares `network_read` and `mutation`, and every call is observed. The typed helper checks its derived schema, decodes " +
 		"strictly and encodes; the last row is the same function with `json.Unmarshal` and `json.Marshal` around it and nothing else."
-	noteGrowth  = "Every operation has a schema of its own, which `registry.New` compiles. `OpenConfig` includes `registry.New`."
+	noteGrowth  = "Every operation has a schema of its own, which `registry.New` compiles: that is nearly all of its time. `OpenConfig` includes `registry.New`."
 	noteInbound = "Every server runs in a process of its own, and allocations are that process's alone. One raw client drives them all: " +
 		"frames encoded beforehand, each caller with one call in flight, all callers on one connection, replies matched by their id and " +
 		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
