@@ -35,9 +35,9 @@ func (r *Registry) Invoke(ctx context.Context, req Request) (json.RawMessage, er
 		return nil, r.record(ctx, req, subject, started, nil, err)
 	}
 	call := e.newCall(r, req, params)
-	ctx, cancel := e.deadline(ctx, req.Invocation)
-	defer cancel()
-	result, failure := e.run(ctx, call)
+	limited := e.deadline(ctx, req.Invocation, started)
+	defer limited.end()
+	result, failure := e.run(limited, call)
 	if failure == nil {
 		result, failure = e.checkResult(result, call.limit)
 	}
@@ -75,13 +75,13 @@ func (e *entry) newCall(r *Registry, req Request, params json.RawMessage) *Call 
 }
 
 // deadline bounds ctx by the smallest timeout; an earlier deadline of ctx itself stays.
-func (e *entry) deadline(ctx context.Context, inv effects.Invocation) (context.Context, context.CancelFunc) {
+func (e *entry) deadline(ctx context.Context, inv effects.Invocation, started time.Time) *deadline {
 	wait, cause := e.wait, e.timeout
 	if t := inv.Timeout(); t > 0 && t < wait {
 		wait = t
 		cause = timedOut(e.Name, Limit{Name: "timeout", Whose: callerName(inv), Seconds: t.Seconds()})
 	}
-	return context.WithTimeoutCause(ctx, wait, cause)
+	return &deadline{Context: ctx, at: started.Add(wait), cause: cause}
 }
 
 // run calls the handler and turns a panic into an error.
