@@ -19,7 +19,6 @@ func (st *stream) readAll() (lost bool, err error) {
 	for {
 		st.waitForRoom()
 		data, err := st.next()
-		var broken *frame.BrokenError
 		switch {
 		case err == nil:
 			if !st.take(data) {
@@ -31,7 +30,7 @@ func (st *stream) readAll() (lost bool, err error) {
 		case errors.Is(err, frame.ErrTooLong):
 			st.began = time.Time{}
 			st.refuse(nil, tooLong(st.server.opts.MaxMessage))
-		case errors.As(err, &broken):
+		case isBroken(err):
 			st.refuse(nil, parseError(err))
 			return true, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -45,6 +44,11 @@ func (st *stream) readAll() (lost bool, err error) {
 			return true, nil
 		}
 	}
+}
+
+func isBroken(err error) bool {
+	_, broken := errors.AsType[*frame.BrokenError](err)
+	return broken
 }
 
 // next reads a message, and learns the framing from the first.
@@ -156,12 +160,12 @@ func (st *stream) judge(data []byte) {
 	b := st.server.acquire()
 	defer b.leave()
 	if !t.batch {
-		st.handle(&received{envelope: &t.one, backend: b, size: len(data)})
+		st.handle(&received{envelope: t.one, backend: b, size: len(data)})
 		return
 	}
 	gathered := newBatch(len(t.many), st.server.opts.MaxBatchOutput, st.framing != frame.ContentLength)
 	for i := range t.many {
-		st.handle(&received{envelope: &t.many[i], backend: b, size: t.sizes[i], batch: gathered, index: i})
+		st.handle(&received{envelope: t.many[i], backend: b, size: t.sizes[i], batch: gathered, index: i})
 	}
 	if gathered.settle() {
 		st.mu.Lock()
@@ -176,7 +180,7 @@ func (st *stream) judge(data []byte) {
 
 // received is one message to judge.
 type received struct {
-	*envelope
+	envelope
 	backend *backend
 	size    int    // in bytes
 	batch   *batch // that it is part of; nil for none
@@ -193,9 +197,11 @@ func (st *stream) handle(m *received) {
 		result, err := st.authenticate(m)
 		st.answer(m, result, err)
 	default:
-		err := unauthenticated(`authenticate first: rpc.authenticate {"token": "..."}`)
+		var err *registry.Error
 		if inv, ok := st.who.on(m.backend); ok {
 			err = st.launch(m, inv)
+		} else {
+			err = unauthenticated(`authenticate first: rpc.authenticate {"token": "..."}`)
 		}
 		if err != nil && m.id == nil {
 			st.server.stats.droppedNotifications.Add(1)
@@ -251,7 +257,7 @@ func (st *stream) launch(m *received, inv effects.Invocation) *registry.Error {
 	case m.id == nil && bytes.HasPrefix(m.method, []byte("$/")):
 		return nil
 	}
-	f := &flight{call: newCall(m.envelope, m.backend), stream: st, size: m.size}
+	f := &flight{call: newCall(&m.envelope, m.backend), stream: st, size: m.size}
 	f.lifetime.base, f.inv, f.peer = st.ctx, inv, st.peer
 	if f.id != nil {
 		f.batch, f.index = m.batch, m.index
