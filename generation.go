@@ -72,6 +72,7 @@ func (g *generation) declared(op *config.Operation) registry.Operation {
 	made := registry.Operation{
 		Name: op.Name, Description: op.Description, Params: op.Params, Result: op.Result,
 		Effects: op.Effects, Declared: op.Declared, Timeout: op.Timeout, MaxOutput: op.MaxOutput, At: op.At,
+		ParamsAt: op.ParamsAt, ResultAt: op.ResultAt,
 	}
 	if op.Tool != "" {
 		return g.client.Proxy(made, op.Server, op.Tool)

@@ -125,6 +125,9 @@ type Operation struct {
 	Params json.RawMessage
 	Result json.RawMessage
 	At     effects.Position
+	// ParamsAt and ResultAt are where the schemas stand.
+	ParamsAt effects.Position
+	ResultAt effects.Position
 }
 
 // Caller is one party that may call over JSON-RPC.

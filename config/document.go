@@ -58,5 +58,19 @@ func (s *source) syntax(err error) []Problem {
 		line += bytes.Count(s.data[:max(bytes.Index(s.data, []byte("*"+m[1])), 0)], []byte("\n"))
 	}
 	at := s.position(line, 1)
+	if tab := s.tab(line); tab > 0 && strings.Contains(message, "cannot start any token") {
+		return []Problem{{File: s.name, Line: line, Column: tab, Message: "this is no YAML: a tab stands here, indent with spaces"}}
+	}
 	return []Problem{{File: s.name, Line: at.Line, Column: 1, Message: "this is no YAML: " + clip(message)}}
+}
+
+// tab returns the column of a tab in the indentation of a line, or 0.
+func (s *source) tab(line int) int {
+	lines := bytes.SplitN(s.data, []byte("\n"), line+1)
+	if line > len(lines) {
+		return 0
+	}
+	text := lines[line-1]
+	indent := text[:len(text)-len(bytes.TrimLeft(text, " \t"))]
+	return bytes.IndexByte(indent, '\t') + 1
 }

@@ -14,10 +14,10 @@ func (b *builder) operations(root *value) {
 			Timeout: duration(v.get("timeout"), 0), MaxOutput: bytesOf(v.get("max_output"), 0),
 		}
 		if params := v.get("params"); params != nil {
-			o.Params = params.raw
+			o.Params, o.ParamsAt = params.raw, params.at
 		}
 		if result := v.get("result"); result != nil {
-			o.Result = result.raw
+			o.Result, o.ResultAt = result.raw, result.at
 		}
 		b.cfg.Operations[name] = o
 		if tool := v.get("tool"); tool != nil {

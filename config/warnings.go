@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,7 +14,7 @@ import (
 )
 
 // Warnings returns what will fail when it is used, sorted by position: variables that are
-// missing, commands that aren't found, tools that can never be called, callers that can't
+// missing, commands and files that aren't found, tools that can never be called, callers that can't
 // authenticate, patterns that match nothing. None is a reason to refuse the configuration.
 //
 // Env looks a variable up and lookPath a command; nil means os.LookupEnv and exec.LookPath.
@@ -30,11 +32,14 @@ func (c *Config) Warnings(env func(string) (string, bool), lookPath func(string)
 	}
 	for _, name := range sortedKeys(c.Operations) {
 		o := c.Operations[name]
-		if o.Tool == "" {
-			w.deniedAlways("operations."+name, o.Effects, o.Declared, o.At)
-		}
+		w.deniedAlways("operations."+name, w.own(o), o.Declared, o.At)
 	}
 	w.callers()
+	for i, l := range c.Serve.Listen {
+		path := fmt.Sprintf("serve.listen[%d].tls", i)
+		w.exists(l.At, path+".certificate", l.Certificate)
+		w.exists(l.At, path+".key", l.Key)
+	}
 	return sorted(w.found)
 }
 
@@ -51,6 +56,15 @@ func (c *Config) CheckTokens(env func(string) (string, bool)) error {
 		return nil
 	}
 	return &Error{Problems: sorted(w.found)}
+}
+
+// own returns the effects that an operation has beyond those of its tool, which are
+// warned of where that is declared.
+func (w *warner) own(o *Operation) effects.Set {
+	if s := w.cfg.MCP[o.Server]; s != nil && s.Allowed[o.Tool] != nil {
+		return o.Effects.Minus(s.Allowed[o.Tool].Effects)
+	}
+	return o.Effects
 }
 
 type warner struct {
@@ -108,6 +122,7 @@ func (w *warner) stdio(path string, s *Stdio) {
 		}
 		w.warn(s.At, path+".command", "the command %s is not found%s", clip(s.Command), hint)
 	}
+	w.exists(s.At, path+".dir", s.Dir)
 	for i, arg := range s.Args {
 		if unexpanded.MatchString(arg) {
 			w.warn(s.At, fmt.Sprintf("%s.args[%d]", path, i), "no variable is expanded in arguments: the program gets it as it is written")
@@ -125,9 +140,27 @@ func (w *warner) http(path string, h *HTTP) {
 	for _, name := range sortedKeys(h.HeadersEnv) {
 		w.variable(h.At, join(path+".headers_env", name), h.HeadersEnv[name])
 	}
+	w.exists(h.At, path+".ca_file", h.CAFile)
 	if h.ProxyEnv != "" {
 		w.variable(h.At, path+".proxy_env", h.ProxyEnv)
 	}
+}
+
+// exists warns of a file or folder that isn't there.
+func (w *warner) exists(at effects.Position, path, name string) {
+	if name == "" {
+		return
+	}
+	if _, err := os.Stat(name); err != nil {
+		w.warn(at, path, "%s can't be used: %s", clip(name), reason(err))
+	}
+}
+
+func reason(err error) string {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err.Error()
+	}
+	return err.Error()
 }
 
 // variable warns of a variable that isn't set.

@@ -87,7 +87,27 @@ func TestNoWarnings(t *testing.T) {
 	cfg := mustParse(t, string(sample(t)))
 	set := func(string) (string, bool) { return "x", true }
 	found := func(name string) (string, error) { return "/bin/" + name, nil }
-	if got := cfg.Warnings(set, found); len(got) != 0 {
+	// The sample names a certificate, which is the only thing that isn't there.
+	got := cfg.Warnings(set, found)
+	if len(got) != 2 || got[0].Path != "serve.listen[1].tls.certificate" || got[1].Path != "serve.listen[1].tls.key" {
 		t.Error(got)
+	}
+}
+
+func TestWarningsOfMissingFiles(t *testing.T) {
+	cfg := mustParse(t, `mcp:
+  a: {stdio: {command: x, dir: nowhere}, allowed: {t: {effects: []}}}
+  b: {http: {url: "https://example.org/mcp", ca_file: roots.pem}, allowed: {t: {effects: []}}}
+operations:
+  o: {tool: a/t, effects: [credentials]}
+`)
+	found := func(name string) (string, error) { return name, nil }
+	var paths []string
+	for _, p := range cfg.Warnings(nil, found) {
+		paths = append(paths, p.Path)
+	}
+	want := []string{"mcp.a.stdio.dir", "mcp.b.http.ca_file", "operations.o"}
+	if diff := cmp.Diff(want, paths); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -37,9 +37,12 @@ func (b *builder) sorted() []*Operation {
 func (b *builder) add(op Operation) {
 	before := len(b.problems)
 	e := &entry{Operation: op}
-	report := func(format string, args ...any) {
-		b.problems = append(b.problems, Problem{Operation: op.Name, At: op.At, Message: fmt.Sprintf(format, args...)})
+	reportAt := func(at effects.Position) func(string, ...any) {
+		return func(format string, args ...any) {
+			b.problems = append(b.problems, Problem{Operation: op.Name, At: cmp.Or(at, op.At), Message: fmt.Sprintf(format, args...)})
+		}
 	}
+	report := reportAt(op.At)
 	b.checkName(op, report)
 	b.bind(e, report)
 	checkLimits(op, report)
@@ -47,8 +50,8 @@ func (b *builder) add(op Operation) {
 	if op.problem != nil {
 		report("%v", op.problem)
 	}
-	e.params = compile("params", op.Params, report)
-	compile("result", op.Result, report)
+	e.params = compile("params", op.Params, reportAt(op.ParamsAt))
+	compile("result", op.Result, reportAt(op.ResultAt))
 	if len(b.problems) > before {
 		return
 	}

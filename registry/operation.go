@@ -47,6 +47,9 @@ type Operation struct {
 	Declared *effects.Positions
 	// At is where the operation stands in the configuration; zero when unknown.
 	At effects.Position
+	// ParamsAt and ResultAt are where the schemas stand in the configuration; zero when unknown.
+	ParamsAt effects.Position
+	ResultAt effects.Position
 
 	positional []string // parameter names in the order of positional parameters
 	problem    error    // found while the operation was made, reported by New

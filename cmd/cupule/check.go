@@ -43,7 +43,7 @@ func (c *cli) checkCommand() *cobra.Command {
 		Short: "Report every problem of the configuration",
 		Long: "check reports every problem of the configuration, and exits 2 if there is one. It starts nothing,\n" +
 			"unless --live says to ask each server which tools it has and to compare them.",
-		Args: cobra.NoArgs,
+		Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.check(cmd, live) },
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "also start or connect to each server and compare its tools")

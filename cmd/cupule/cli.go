@@ -2,9 +2,9 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/cupule/cupule"
@@ -27,6 +27,7 @@ type cli struct {
 	authorize []string
 	caller    string
 	timeout   float64
+	timedOut  bool // --timeout was given
 	maxOutput string
 	verbose   bool
 }
@@ -68,7 +69,10 @@ func (c *cli) flags(root *cobra.Command) {
 	f.Float64Var(&c.timeout, "timeout", 0, "seconds that a call may take, if that is less than configured")
 	f.StringVar(&c.maxOutput, "max-output", "", "size that a result may have, such as 64KB, if that is less than configured")
 	f.BoolVarP(&c.verbose, "verbose", "v", false, "log calls on standard error")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.checkFlags() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		c.timedOut = cmd.Flags().Changed("timeout")
+		return c.checkFlags()
+	}
 }
 
 func (c *cli) checkFlags() error {
@@ -97,11 +101,8 @@ func (c *cli) authority(cfg *config.Config) (effects.Invocation, error) {
 		return inv, err
 	}
 	held, err := effects.ParseSet(c.authorize...)
-	if err == nil && !effects.NewSet(effects.Mutation, effects.Inference).Covers(held) {
-		err = fmt.Errorf("only mutation and inference can be authorized")
-	}
-	if err != nil {
-		return effects.Invocation{}, usagef("--authorize: %w", err)
+	if err != nil || !effects.NewSet(effects.Mutation, effects.Inference).Covers(held) {
+		return effects.Invocation{}, usagef("--authorize %s: only mutation and inference can be authorized", strings.Join(c.authorize, ","))
 	}
 	a.Authorized = held
 	return c.limits(effects.NewInvocation(a))
@@ -112,7 +113,7 @@ func (c *cli) limits(inv effects.Invocation) (effects.Invocation, error) {
 	if c.offline {
 		inv = inv.WithOffline()
 	}
-	if c.timeout < 0 || c.timeout > config.MaxTimeout.Seconds() {
+	if c.timedOut && !(c.timeout > 0 && c.timeout <= config.MaxTimeout.Seconds()) {
 		return inv, usagef("--timeout %v: write seconds, more than 0 and at most %v", c.timeout, config.MaxTimeout.Seconds())
 	}
 	inv = inv.WithTimeout(time.Duration(c.timeout * float64(time.Second)))

@@ -27,7 +27,7 @@ func (c *cli) addCommand() *cobra.Command {
 			"may be called until you allow them, with their effects, under mcp." + "SERVER.allowed.",
 		Example: "  cupule mcp add research --env HOME=HOME -- research-tools --index ./papers\n" +
 			"  cupule mcp add library --url https://mcp.example.org/mcp --bearer-token-env LIBRARY_TOKEN",
-		Args: cobra.MinimumNArgs(1),
+		Args: words(1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			server, err := a.server(args[1:])
 			if err != nil {
@@ -85,7 +85,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 
 func (c *cli) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove SERVER", Short: "Remove a server from the configuration file, changing no other byte", Args: cobra.ExactArgs(1),
+		Use: "remove SERVER", Short: "Remove a server from the configuration file, changing no other byte", Args: words(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := config.RemoveServer(c.file, args[0]); err != nil {
 				return usageError{err}

@@ -16,7 +16,7 @@ func (c *cli) importCommand() *cobra.Command {
 		Long: "import adds the servers of a file that other tools keep, all or those that are named: {\"mcpServers\": {...}},\n" +
 			"VS Code's {\"servers\": {...}}, or {\"servers\": [...]}; - reads standard input. Values become names of variables,\n" +
 			"which it tells you to set. None of the tools may be called until you allow them.",
-		Args: cobra.MinimumNArgs(1),
+		Args: words(1, -1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, err := c.readFile(args[0])
 			if err != nil {

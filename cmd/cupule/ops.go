@@ -27,7 +27,7 @@ type listing struct {
 
 func (c *cli) opsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "ops", Short: "List the operations, and whether they may be called", Args: cobra.NoArgs,
+		Use: "ops", Short: "List the operations, and whether they may be called", Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withApp(cmd, func(s *setting) error {
 				list := []listing{}

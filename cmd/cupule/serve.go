@@ -17,7 +17,7 @@ func (c *cli) serveCommand() *cobra.Command {
 		Long: "serve serves the operations on every listener under serve.listen, or on standard input and output where there\n" +
 			"is none. SIGTERM or an interrupt stops accepting, finishes what runs within a grace, and cancels the rest; a\n" +
 			"second one ends at once. SIGHUP loads the file anew; one with a problem changes nothing.",
-		Args: cobra.NoArgs,
+		Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
 }

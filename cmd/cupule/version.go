@@ -12,7 +12,7 @@ import (
 
 func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
 				Version string `json:"version"`
@@ -29,7 +29,7 @@ func (c *cli) versionCommand() *cobra.Command {
 
 func (c *cli) schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of the configuration file, for editors", Args: cobra.NoArgs,
+		Use: "schema", Short: "Print the JSON Schema of the configuration file, for editors", Args: words(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := c.out.Write(config.Schema())
 			return err
