@@ -70,7 +70,7 @@ func (k *conn) await(ctx context.Context, p *pending, r *request) (json.RawMessa
 				a := <-p.answer
 				return a.result, a.err
 			}
-			return nil, k.abandon(ctx, p)
+			return nil, k.abandon(ctx, p, r)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func (k *conn) await(ctx context.Context, p *pending, r *request) (json.RawMessa
 const stall = time.Second
 
 // abandon gives up a call: the server is told, and a late answer finds no call.
-func (k *conn) abandon(ctx context.Context, p *pending) error {
+func (k *conn) abandon(ctx context.Context, p *pending, r *request) error {
 	err := ended(ctx, p.parcel.ran())
 	if err.Ran == registry.NotSent {
 		return err
@@ -90,6 +90,9 @@ func (k *conn) abandon(ctx context.Context, p *pending) error {
 				k.child.Kill()
 			}
 		})
+	}
+	if !r.cancellable() {
+		return err
 	}
 	reason := "cancelled"
 	if err.Kind == registry.KindTimeout {

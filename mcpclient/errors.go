@@ -68,14 +68,6 @@ func ended(ctx context.Context, ran registry.Ran) *registry.Error {
 	return because(failure(registry.KindCancelled, ran, "the call was cancelled"), cause)
 }
 
-// hint adds to a message what is known of the tool.
-func hint(ran registry.Ran) string {
-	if ran == registry.Sent {
-		return "; it may have run"
-	}
-	return ""
-}
-
 var errClosed = &registry.Error{Kind: registry.KindUnavailable, Message: "the session was closed"}
 
 var errShuttingDown = &registry.Error{Kind: registry.KindShuttingDown, Message: "the client is being closed"}

@@ -86,7 +86,7 @@ func (p *httpPeer) do(ctx context.Context, r *request) (json.RawMessage, error) 
 	defer cancel()
 	x := &exchange{peer: p, id: id, request: r, body: a.appendRequest(nil, id, r)}
 	result, err := x.run(ctx)
-	if err != nil && x.sent.Load() && ctx.Err() != nil && !a.modern {
+	if err != nil && x.sent.Load() && ctx.Err() != nil && !a.modern && r.cancellable() {
 		p.cancelled(id)
 	}
 	return result, err

@@ -21,6 +21,9 @@ import (
 const (
 	// maxHeaderBytes bounds the headers of a response.
 	maxHeaderBytes = 64 << 10
+	// idleConn is how long a connection waits to be used again: shorter than servers usually
+	// wait, so that no request meets a connection that is being closed.
+	idleConn = 3 * time.Second
 	// maxCAFile bounds a file of roots to trust.
 	maxCAFile = 1 << 20
 )
@@ -37,7 +40,7 @@ func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxIdleConnsPerHost:    8,
-		IdleConnTimeout:        time.Minute,
+		IdleConnTimeout:        idleConn,
 		Protocols:              new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)

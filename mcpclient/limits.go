@@ -14,7 +14,8 @@ const (
 	// FrameOverhead is how much a frame may hold beside the result in it, and the largest
 	// notification or request of a server that is read.
 	FrameOverhead = 64 << 10
-	// MaxDiscard is how much of one oversized frame is read on before the session ends.
+	// MaxDiscard is how far one oversized frame is read on, beyond what it may hold, before
+	// the session ends.
 	MaxDiscard = 64 << 20
 	// MaxQueued is how many notifications wait in a subscription; more are dropped and counted.
 	MaxQueued = 256

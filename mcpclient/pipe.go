@@ -68,15 +68,36 @@ func (k *pipe) start(to receiver, stdout io.Reader) {
 	go k.watch(stdout)
 }
 
-// watch ends the reading when the child is gone but somebody else holds its output.
+// watch ends the reading when the child is gone but somebody else holds its output, and
+// ends the child when it can't be written to any more but stays.
 func (k *pipe) watch(stdout io.Reader) {
+	written := k.out.done
+	for {
+		select {
+		case <-k.ended:
+			return
+		case <-k.child.Done():
+			if f, ok := stdout.(interface{ SetReadDeadline(time.Time) error }); ok {
+				_ = f.SetReadDeadline(time.Now().Add(exitWait))
+			}
+			return
+		case <-written:
+			written = nil
+			if k.out.err != nil && !k.endsWithin(exitWait) {
+				k.child.Kill()
+			}
+		}
+	}
+}
+
+func (k *pipe) endsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-k.ended:
-		return
-	case <-k.child.Done():
-	}
-	if f, ok := stdout.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = f.SetReadDeadline(time.Now().Add(exitWait))
+		return true
+	case <-timer.C:
+		return false
 	}
 }
 
@@ -160,7 +181,7 @@ func (k *pipe) oversized(line []byte) error {
 		}
 	}
 	look(line)
-	err := k.in.Discard(MaxDiscard-int64(len(line)), look)
+	err := k.in.Discard(MaxDiscard, look)
 	_, answers := s.call()
 	switch {
 	case err != nil:

@@ -23,6 +23,10 @@ type request struct {
 	headers []header
 }
 
+// cancellable reports whether the server may be told that the request was given up: the
+// protocol forbids it for the handshake.
+func (r *request) cancellable() bool { return r.method != "initialize" }
+
 type header struct{ name, value string }
 
 // peer is a conversation with one server, whatever carries it. Its errors are *registry.Error.

@@ -1,0 +1,89 @@
+package mcpclient
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cupule/cupule/internal/frame"
+)
+
+// readAll returns the data of every message event, and how the stream ended.
+func readAllEvents(in string, limit int) ([]string, error) {
+	e := events{in: frame.NewLines(strings.NewReader(in), 64), limit: limit}
+	var list []string
+	for {
+		data, err := e.next()
+		if err != nil {
+			return list, err
+		}
+		list = append(list, string(data))
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	for _, row := range []struct {
+		in   string
+		want []string
+		err  error
+	}{
+		{"data: a\n\ndata:b\n\n", []string{"a", "b"}, io.EOF},
+		{"\xef\xbb\xbfdata: a\n\n", []string{"a"}, io.EOF},
+		{"data: a\r\ndata:  b\r\n\r\n", []string{"a\n b"}, io.EOF},
+		{": comment\nid: 7\nretry: 99999999999\nevent: message\ndata: a\n\n", []string{"a"}, io.EOF},
+		{"event: other\ndata: a\n\ndata: b\n\n", []string{"b"}, io.EOF},
+		{"event: prime\nid: 1\n\ndata: b\n\n", []string{"b"}, io.EOF},
+		{"data\n\ndata: b\n\n", []string{"b"}, io.EOF},
+		{"database: a\n\n", nil, io.EOF},
+		{"data: a\n", nil, io.EOF},
+		{"data: a", nil, io.ErrUnexpectedEOF},
+		{"data: " + strings.Repeat("x", 200) + "\n\n", nil, errEventTooLong},
+		{strings.Repeat("data: xxxxxxxxxx\n", 20) + "\n", nil, errEventTooLong},
+	} {
+		got, err := readAllEvents(row.in, 100)
+		if diff := cmp.Diff(row.want, got); diff != "" || !errors.Is(err, row.err) {
+			t.Errorf("%.60q: %v %s", row.in, err, diff)
+		}
+	}
+}
+
+// FuzzEvents compares with a reading of the whole stream by lines.
+func FuzzEvents(f *testing.F) {
+	for _, s := range []string{"data: a\n\ndata:b\n\n", "event: x\ndata: a\n\n", "data: a\r\ndata: b\r\n\r\n", ":\n\n\ndata\n\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := readAllEvents(in, 1<<16)
+		if errors.Is(err, errEventTooLong) || strings.Contains(in, "\ufeff") {
+			return
+		}
+		var want []string
+		data, name, any := "", "", false
+		lines := strings.Split(in, "\n")
+		for _, line := range lines[:len(lines)-1] {
+			line = strings.TrimSuffix(line, "\r")
+			field, value, _ := strings.Cut(line, ":")
+			value = strings.TrimPrefix(value, " ")
+			switch {
+			case line == "":
+				if data != "" && (name == "" || name == "message") {
+					want = append(want, data)
+				}
+				data, name, any = "", "", false
+			case field == "event":
+				name = value
+			case field == "data":
+				if any && data != "" {
+					data += "\n"
+				}
+				data, any = data+value, true
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("%q: %s", in, diff)
+		}
+	})
+}
