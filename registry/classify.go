@@ -48,6 +48,22 @@ func adopt(operation string, own *Error, whole error) *Error {
 	return &adopted
 }
 
+// boundFailure holds an error that a handler wrote itself to the limit of its result.
+func boundFailure(failure *Error, limit Limit) *Error {
+	wire, ok := errors.AsType[*jsonrpc2.Error](failure.Err)
+	if !ok || failure.Kind != KindApplication {
+		return failure
+	}
+	size := len(wire.Message)
+	if wire.Data != nil {
+		size += len(*wire.Data)
+	}
+	if int64(size) > limit.Bytes {
+		return tooLarge(failure.Operation, limit)
+	}
+	return failure
+}
+
 func reserved(code int64) bool { return code >= -32768 && code <= -32000 }
 
 // ended says why a call's context ended: a deadline of ours, or the caller's wish.

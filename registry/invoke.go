@@ -40,6 +40,8 @@ func (r *Registry) Invoke(ctx context.Context, req Request) (json.RawMessage, er
 	result, failure := e.run(limited, call)
 	if failure == nil {
 		result, failure = e.checkResult(result, call.limit)
+	} else {
+		failure = boundFailure(failure, call.limit)
 	}
 	if err := r.record(ctx, req, subject, started, result, failure); err != nil {
 		return nil, err

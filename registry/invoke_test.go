@@ -220,6 +220,23 @@ func TestOutputLimits(t *testing.T) {
 	}
 }
 
+func TestErrorsAreBoundedToo(t *testing.T) {
+	data := json.RawMessage(`"` + strings.Repeat("x", 100) + `"`)
+	for _, test := range []struct {
+		err  error
+		kind Kind
+	}{
+		{&jsonrpc2.Error{Code: 7, Message: strings.Repeat("x", 50)}, KindApplication},
+		{&jsonrpc2.Error{Code: 7, Message: strings.Repeat("x", 51)}, KindOutputTooLarge},
+		{&jsonrpc2.Error{Code: 7, Message: "m", Data: &data}, KindOutputTooLarge},
+		{&Error{Kind: KindDenied, Message: strings.Repeat("x", 51)}, KindDenied},
+	} {
+		r, _ := build(t, Operation{Name: "op", Handler: returns("", test.err), MaxOutput: 50})
+		_, err := invoke(t, r, "op", "", effects.Authority{})
+		wantKind(t, err, test.kind)
+	}
+}
+
 func TestInvalidResultIsInternal(t *testing.T) {
 	for _, result := range []string{"{", "", "1 2", `{"a":`} {
 		r, _ := build(t, Operation{Name: "op", Handler: returns(result, nil)})

@@ -60,11 +60,13 @@ func derive[P, R any](op *Operation) error {
 	return err
 }
 
-// schemaOf derives a schema, reading raw JSON as any value.
+// schemaOf derives a schema. What encoding/json writes otherwise than as its kind, such as
+// bytes in base64, is described as it is written.
 func schemaOf[T any]() (*jsonschema.Schema, error) {
 	return jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
 		reflect.TypeFor[json.Number]():     {Type: "number"},
+		reflect.TypeFor[[]byte]():          {Types: []string{"null", "string"}, ContentEncoding: "base64"},
 	}})
 }
 

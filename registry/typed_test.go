@@ -34,6 +34,11 @@ func TestTyped(t *testing.T) {
 		Typed(Operation{Name: "fails"}, func(context.Context, *Call, struct{}) (int, error) { return 0, errors.New("x") }),
 		Typed(Operation{Name: "html"}, func(context.Context, *Call, struct{}) (string, error) { return "<&>", nil }),
 		Typed(Operation{Name: "unencodable"}, func(context.Context, *Call, struct{}) (any, error) { return func() {}, nil }),
+		Typed(Operation{Name: "bytes"}, func(_ context.Context, _ *Call, p struct {
+			B []byte `json:"b"`
+		}) (any, error) {
+			return p, nil
+		}),
 		Typed(Operation{Name: "small"}, func(_ context.Context, _ *Call, p struct {
 			N int8 `json:"n"`
 		}) (int8, error) {
@@ -61,6 +66,10 @@ func TestTyped(t *testing.T) {
 		{"fails", `[1]`, "invalid_params"},
 		{"html", `{}`, `"<&>"`},
 		{"unencodable", `{}`, "internal"},
+		{"bytes", `{"b":"AAEC"}`, `{"b":"AAEC"}`},
+		{"bytes", `{"b":null}`, `{"b":null}`},
+		{"bytes", `{"b":[1]}`, "invalid_params"},
+		{"bytes", `{"b":"!"}`, "invalid_params"},
 		{"small", `{"n":300}`, "invalid_params"},
 	} {
 		got, err := invoke(t, r, test.operation, test.params, effects.Authority{})
