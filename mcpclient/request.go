@@ -23,9 +23,11 @@ type request struct {
 	headers []header
 }
 
-// cancellable reports whether the server may be told that the request was given up: the
-// protocol forbids it for the handshake.
-func (r *request) cancellable() bool { return r.method != "initialize" }
+// cancellable reports whether the server is told that the request was given up. The protocol
+// forbids it for the handshake, and a session that fails the probe ends anyway.
+func (r *request) cancellable() bool {
+	return r.method != "initialize" && r.method != "server/discover"
+}
 
 type header struct{ name, value string }
 

@@ -18,7 +18,7 @@ import (
 
 // The soak is a command of its own:
 //
-//	go test -run TestSoak -soak 10000 -timeout 2h -v ./mcpclient
+//	go test ./mcpclient -run TestSoak -timeout 2h -v -soak 10000
 var soak = flag.Int("soak", 0, "how many sessions of one operation TestSoak runs over each transport")
 
 // soakFaults are what one call in twenty meets.

@@ -43,12 +43,35 @@ func newPool(s *server) *pool {
 // lend is the source of calls: a spare, or where there is none, a session started for the call.
 func (p *pool) lend(ctx context.Context, o *op) (*link, func(), error) {
 	l := p.take()
-	p.fill()
 	if l == nil {
+		p.fill()
 		return p.server.fresh(ctx, o)
 	}
 	o.spare = true
-	return l, func() { p.server.discard(l.peer, false) }, nil
+	over := p.fillSoon()
+	return l, func() {
+		p.server.discard(l.peer, false)
+		close(over)
+	}, nil
+}
+
+// refillPause is how long a call that took a spare may run before the next one is started:
+// starting it beside the call would slow that down, and a long call must not keep the pool short.
+const refillPause = 30 * time.Millisecond
+
+// fillSoon fills the pool when the channel that it returns is closed, or after refillPause.
+func (p *pool) fillSoon() (over chan struct{}) {
+	over = make(chan struct{})
+	p.server.client.background(func() {
+		timer := time.NewTimer(refillPause)
+		defer timer.Stop()
+		select {
+		case <-over:
+		case <-timer.C:
+		}
+		p.fill()
+	})
+	return over
 }
 
 // take removes the oldest spare that lives.
