@@ -17,6 +17,7 @@ type events struct {
 	in    *frame.Lines
 	limit int // of the data of one event
 	data  []byte
+	owned bool // the data is the caller's to keep
 	name  string
 }
 
@@ -24,9 +25,9 @@ var errEventTooLong = errors.New("event too long")
 
 // next returns the data of the next message event, valid until the next call.
 func (e *events) next() ([]byte, error) {
-	e.data, e.name = e.data[:0], ""
+	e.reset()
 	for first := true; ; first = false {
-		line, err := e.in.Next(e.limit)
+		line, owned, err := e.in.NextOwned(e.limit)
 		if errors.Is(err, frame.ErrTooLong) {
 			e.data = append(e.data, value(line)...)
 			return e.data, errEventTooLong
@@ -37,19 +38,27 @@ func (e *events) next() ([]byte, error) {
 		if first {
 			line = trimBOM(line)
 		}
-		done, err := e.line(bytes.TrimSuffix(line, []byte("\r")))
+		done, err := e.line(bytes.TrimSuffix(line, []byte("\r")), owned)
 		if done || err != nil {
 			return e.data, err
 		}
 	}
 }
 
+// reset forgets an event, and its memory where that was given away.
+func (e *events) reset() {
+	if e.owned {
+		e.data, e.owned = nil, false
+	}
+	e.data, e.name = e.data[:0], ""
+}
+
 // line takes one line, and reports whether it completes a message event.
-func (e *events) line(line []byte) (done bool, err error) {
+func (e *events) line(line []byte, owned bool) (done bool, err error) {
 	if len(line) == 0 {
 		done = len(e.data) > 0 && (e.name == "" || e.name == "message")
 		if !done {
-			e.data, e.name = e.data[:0], ""
+			e.reset()
 		}
 		return done, nil
 	}
@@ -58,15 +67,24 @@ func (e *events) line(line []byte) (done bool, err error) {
 	case "event":
 		e.name = string(value(line)[:min(len(value(line)), 64)])
 	case "data":
-		if len(e.data) > 0 {
-			e.data = append(e.data, '\n')
-		}
-		e.data = append(e.data, value(line)...)
+		e.add(value(line), owned)
 		if len(e.data) > e.limit {
 			return false, errEventTooLong
 		}
 	}
 	return false, nil
+}
+
+// add takes the data of one line. A long line is kept as it is, without another copy.
+func (e *events) add(data []byte, owned bool) {
+	if len(e.data) == 0 && owned {
+		e.data, e.owned = data[:len(data):len(data)], true
+		return
+	}
+	if len(e.data) > 0 {
+		e.data = append(e.data, '\n')
+	}
+	e.data = append(e.data, data...)
 }
 
 // value returns what stands behind the colon of a line, without one blank.
@@ -93,7 +111,9 @@ func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
 		m := parse(data)
 		if x.answers(&m) {
 			result, err := settle(&m, x.pending(), x.peer.mask)
-			result = bytes.Clone(result)
+			if !e.owned {
+				result = bytes.Clone(result)
+			}
 			finishStream(body)
 			return result, err
 		}
