@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/registry"
+)
+
+func TestExitCodes(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errReported, 1},
+		{&registry.Error{Kind: registry.KindApplication}, 1},
+		{usagef("x"), 2},
+		{&registry.BuildError{}, 2},
+		{&registry.Error{Kind: registry.KindMethodNotFound}, 2},
+		{&registry.Error{Kind: registry.KindInvalidParams}, 2},
+		{errors.New(`unknown command "x" for "cupule"`), 2},
+		{&registry.Error{Kind: registry.KindDenied}, 3},
+		{&registry.Error{Kind: registry.KindUnauthenticated}, 3},
+		{&registry.Error{Kind: registry.KindTimeout}, 4},
+		{&registry.Error{Kind: registry.KindUnavailable}, 4},
+		{&registry.Error{Kind: registry.KindOverloaded}, 4},
+		{&registry.Error{Kind: registry.KindShuttingDown}, 4},
+		{&registry.Error{Kind: registry.KindInternal}, 5},
+		{&registry.Error{Kind: registry.KindOutputTooLarge}, 5},
+		{&registry.Error{Kind: registry.KindOutcomeUnknown}, 5},
+		{&registry.Error{Kind: registry.KindUpstreamError}, 5},
+		{&registry.Error{Kind: registry.KindToolMissing}, 5},
+		{&registry.Error{Kind: registry.KindParseError}, 5},
+		{errors.New("x"), 5},
+		{&registry.Error{Kind: registry.KindCancelled}, 130},
+		{context.Canceled, 130},
+		{errTold(3), 3},
+	} {
+		var talk bytes.Buffer
+		c := &cli{talk: &talk}
+		if got := c.exit(ended, test.err); got != test.want {
+			t.Errorf("%v: exit code %d, want %d", test.err, got, test.want)
+		}
+		_, told := errors.AsType[errTold](test.err)
+		if silent := test.err == nil || told; silent != (talk.Len() == 0) {
+			t.Errorf("%v: said %q", test.err, talk.String())
+		}
+	}
+}
+
+func TestFailuresAreToldInFull(t *testing.T) {
+	var talk bytes.Buffer
+	c := &cli{talk: &talk}
+	c.exit(t.Context(), &registry.Error{
+		Kind: registry.KindTimeout, Message: "too slow", Ran: registry.Sent, Limit: &registry.Limit{Name: "timeout", Seconds: 2},
+		Reasons:  []effects.Reason{{Rule: effects.RuleOffline, At: effects.Position{File: "f", Line: 1, Column: 2}}},
+		Problems: []registry.ParamProblem{{Path: "/a", Message: "wrong"}},
+	})
+	for _, want := range []string{"timeout: too slow", "limit: timeout 2s", "ran: sent", "(f:1:2)", `at "/a": wrong`} {
+		if !strings.Contains(talk.String(), want) {
+			t.Errorf("%q is not told:\n%s", want, talk.String())
+		}
+	}
+}
+
+func TestSizesAreExact(t *testing.T) {
+	for n, want := range map[int64]string{1: "1 B", 999_999: "999999 B", 1000: "1 KB", 1024: "1 KiB", 256_000: "256 KB", 1 << 20: "1 MiB", 64 << 20: "64 MiB", 2_000_000: "2 MB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestOutputForms(t *testing.T) {
+	value := map[string]any{"b": []int{1}, "a": "x: <y>"}
+	for form, want := range map[string]string{
+		"json": "{\n  \"a\": \"x: <y>\",\n  \"b\": [\n    1\n  ]\n}\n",
+		"yaml": "a: 'x: <y>'\nb:\n  - 1\n",
+	} {
+		var out bytes.Buffer
+		c := &cli{out: &out, output: form}
+		if err := c.print(value, nil); err != nil || out.String() != want {
+			t.Errorf("%s: %q, %v", form, out.String(), err)
+		}
+	}
+	if got := printable("a\x1b[2Jb\u009b\u7fff\x7f"); strings.ContainsAny(got, "\x1b\x7f\u009b") {
+		t.Errorf("%q", got)
+	}
+}
