@@ -29,7 +29,9 @@ func (e *events) next() ([]byte, error) {
 	for first := true; ; first = false {
 		line, owned, err := e.in.NextOwned(e.limit)
 		if errors.Is(err, frame.ErrTooLong) {
-			e.data = append(e.data, value(line)...)
+			if len(e.data) == 0 {
+				return value(line), errEventTooLong
+			}
 			return e.data, errEventTooLong
 		}
 		if err != nil {
