@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -211,7 +210,7 @@ func TestClosedInput(t *testing.T) {
 		if _, err := c.Connect(t.Context(), "m", nobody); err != nil {
 			t.Fatal(err)
 		}
-		_ = children.list[0].ends[1].(net.Conn).Close()
+		_ = children.list[0].ends[1].Close()
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "m", "echo", nil, nobody)
 		wantKind(t, err, registry.KindUnavailable, registry.NotSent)

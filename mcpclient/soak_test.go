@@ -1,17 +1,26 @@
 package mcpclient
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/cupule/cupule/config"
+	"github.com/cupule/cupule/internal/proc"
 	"github.com/cupule/cupule/mcpclient/mcptest"
 	"github.com/cupule/cupule/registry"
 )
@@ -44,27 +53,99 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakServers configures a good server and a bad one for each fault. What a server sees isn't
-// recorded: the records would be the memory that grows.
+// soakServers configures a good server and a bad one for each fault. None of them is in this
+// process, and none keeps a record: nothing here may grow but the client.
 func soakServers(t *testing.T, web bool) map[string]*config.Server {
 	servers := map[string]*config.Server{}
-	add := func(alias string, script mcptest.Script) {
+	url := ""
+	if web {
+		url = startWeb(t)
+	}
+	for _, do := range append(soakFaults, "good") {
 		r := rule("echo")
 		r.Timeout, r.MaxOutput = soakTimeout, 64<<10
 		s := &config.Server{Startup: time.Minute, Allowed: rules(r)}
 		if web {
-			s.HTTP = &config.HTTP{URL: script.HTTP(t).URL}
+			s.HTTP = &config.HTTP{URL: url + "/" + string(do)}
 		} else {
+			script := mcptest.Good()
+			if do != "good" {
+				script = script.With(mcptest.Fault{At: mcptest.CallTool, Do: do, Size: 8 << 20})
+			}
 			path, args := script.Command()
 			s.Stdio = &config.Stdio{Command: path, Args: args}
 		}
-		servers[alias] = s
-	}
-	add("good", mcptest.Good())
-	for _, do := range soakFaults {
-		add(string(do), mcptest.Good().With(mcptest.Fault{At: mcptest.CallTool, Do: do, Size: 8 << 20}))
+		servers[string(do)] = s
 	}
 	return servers
+}
+
+// startWeb starts a real server over HTTP as a child, and returns its URL.
+func startWeb(t *testing.T) string {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := proc.Start(proc.Spec{Path: exe, Env: []string{serverVariable + "=web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { child.Close() })
+	line, err := bufio.NewReader(child.Stdout()).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// serveWeb is that child: the go-sdk's server, and in front of it one path for each fault.
+func serveWeb() error {
+	real := sdkServer()
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return real }, &mcp.StreamableHTTPOptions{Stateless: true})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s\n", l.Addr())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		m := parse(body)
+		if string(m.method) != `"tools/call"` || !webFault(w, r, string(m.id)) {
+			handler.ServeHTTP(w, r)
+		}
+	}))
+}
+
+// webFault misbehaves as the path says, and reports whether it did.
+func webFault(w http.ResponseWriter, r *http.Request, id string) bool {
+	body := `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[]}}`
+	w.Header().Set("Content-Type", "application/json")
+	switch mcptest.Behaviour(strings.TrimPrefix(r.URL.Path, "/")) {
+	case mcptest.Silent:
+		<-r.Context().Done()
+	case mcptest.CrashBefore:
+		panic(http.ErrAbortHandler)
+	case mcptest.CrashAmid, mcptest.CrashAfter:
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, body[:20])
+	case mcptest.NullResult:
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":null}`)
+	case mcptest.HugeResult:
+		_, _ = io.WriteString(w, body[:len(body)-2]+`,"x":"`+strings.Repeat("x", 8<<20)+`"}}`)
+	case mcptest.WrongID:
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	case mcptest.ErrorReply:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	default:
+		w.Header().Del("Content-Type")
+		return false
+	}
+	return true
 }
 
 func runSoak(t *testing.T, web bool) {
@@ -97,7 +178,7 @@ func runSoak(t *testing.T, web bool) {
 	if late > 5*slack {
 		t.Errorf("a caller came back %v past its deadline", late)
 	}
-	if n := len(heaps); n > 4 && !web && heaps[n-1] > heaps[2]+4096 {
+	if n := len(heaps); n > 4 && heaps[n-1] > heaps[2]+4096 {
 		t.Errorf("the heap grows: %v KiB", heaps)
 	}
 }
@@ -108,9 +189,9 @@ func soakCall(t *testing.T, c *Client, i int) time.Duration {
 	if i%20 == 19 {
 		alias = string(soakFaults[i/20%len(soakFaults)])
 	}
-	want := fmt.Sprintf(`{"n":%d}`, i)
+	want := fmt.Sprintf(`call %d`, i)
 	began := time.Now()
-	r, err := c.CallTool(t.Context(), alias, "echo", json.RawMessage(want), nobody)
+	r, err := c.CallTool(t.Context(), alias, "echo", json.RawMessage(`{"text":"`+want+`"}`), nobody)
 	took := time.Since(began)
 	var e *registry.Error
 	switch {
