@@ -51,20 +51,23 @@ func (c *Client) callTool(ctx context.Context, r ToolCall, from source) (result 
 	}
 	limit := o.limit(r.output)
 	var raw json.RawMessage
+	var seen shape
 	err = o.run(ctx, from, func(ctx context.Context, l *link) error {
 		t, err := l.findTool(ctx, r.Tool)
 		if err != nil {
 			return err
 		}
 		o.phase = phaseCall
-		raw, err = l.do(ctx, l.toolCall(t, r.Tool, args, limit, r.Progress))
+		q := l.toolCall(t, r.Tool, args, limit, r.Progress)
+		raw, err = l.do(ctx, q)
+		seen = q.shape
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	o.event.ResultBytes = len(raw)
-	return newResult(raw)
+	return newResult(raw, seen)
 }
 
 // source gets a session for one call, and takes it back.

@@ -85,9 +85,6 @@ func catalogLimit(kind listKind, l registry.Limit) *registry.Error {
 
 // take adds the entries of a page, and returns the cursor of the next one.
 func (c *catalog) take(kind listKind, raw json.RawMessage) (cursor string, err error) {
-	if err := complete(raw); err != nil {
-		return "", err
-	}
 	found := false
 	for m := range strictjson.Members(raw) {
 		switch string(m.Key) {
@@ -182,22 +179,4 @@ func (c *catalog) tool(name string) (*entry, *registry.Error) {
 		return nil, failure(registry.KindToolMissing, registry.NotSent, "the server's definition of this tool is malformed: %s", e.problem)
 	}
 	return e, nil
-}
-
-// complete refuses a result that is not final: the protocol has results that ask for more
-// input, and one of an unknown type must not pass for a success.
-func complete(raw json.RawMessage) error {
-	for m := range strictjson.Members(raw) {
-		if string(m.Key) != "resultType" {
-			continue
-		}
-		switch kind, _ := text(m.Value); kind {
-		case "complete":
-		case "input_required":
-			return failure(registry.KindUpstreamError, registry.Completed, "the server asks for further input (input_required), which this client gives none of")
-		default:
-			return failure(registry.KindUpstreamError, registry.Completed, "the server's result is of the unknown type %.40q", m.Value)
-		}
-	}
-	return nil
 }

@@ -61,7 +61,24 @@ func settle(m *message, p *pending, mask masker) (json.RawMessage, error) {
 	case len(result) > p.limit:
 		return nil, tooLarge(p)
 	}
-	return result, nil
+	*p.shape = m.shape
+	return result, complete(m.resultType)
+}
+
+// complete refuses a result that is not final: the protocol has results that ask for more
+// input, and one of an unknown type must not pass for a success.
+func complete(resultType json.RawMessage) error {
+	if resultType == nil {
+		return nil
+	}
+	switch kind, _ := text(resultType); kind {
+	case "complete":
+		return nil
+	case "input_required":
+		return failure(registry.KindUpstreamError, registry.Completed, "the server asks for further input (input_required), which this client gives none of")
+	default:
+		return failure(registry.KindUpstreamError, registry.Completed, "the server's result is of the unknown type %.40q", resultType)
+	}
 }
 
 func tooLarge(p *pending) error {

@@ -36,7 +36,7 @@ func FuzzPeer(f *testing.F) {
 			if err := strictjson.Valid(a.result, maxDepth); err != nil || a.result[0] != '{' || len(a.result) > 256 {
 				t.Fatalf("%q answered with %q", in, a.result)
 			}
-			_, _ = newResult(a.result)
+			_, _ = newResult(a.result, *p.shape)
 			_ = checkArray(a.result, "contents")
 			_, _ = (&catalog{entries: map[string]*entry{}}).take(toolList, a.result)
 		} else if ok && asError(a.err).Kind != registry.KindUpstreamError && asError(a.err).Kind != registry.KindOutputTooLarge {

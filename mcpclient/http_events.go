@@ -30,7 +30,7 @@ func (e *events) next() ([]byte, error) {
 		line, owned, err := e.in.NextOwned(e.limit)
 		if errors.Is(err, frame.ErrTooLong) {
 			if len(e.data) == 0 {
-				return value(line), errEventTooLong
+				return fieldValue(line), errEventTooLong
 			}
 			return e.data, errEventTooLong
 		}
@@ -67,9 +67,9 @@ func (e *events) line(line []byte, owned bool) (done bool, err error) {
 	field, _, _ := bytes.Cut(line, []byte(":"))
 	switch string(field) {
 	case "event":
-		e.name = string(value(line)[:min(len(value(line)), 64)])
+		e.name = string(fieldValue(line)[:min(len(fieldValue(line)), 64)])
 	case "data":
-		e.add(value(line), owned)
+		e.add(fieldValue(line), owned)
 		if len(e.data) > e.limit {
 			return false, errEventTooLong
 		}
@@ -89,8 +89,8 @@ func (e *events) add(data []byte, owned bool) {
 	e.data = append(e.data, data...)
 }
 
-// value returns what stands behind the colon of a line, without one blank.
-func value(line []byte) []byte {
+// fieldValue returns what stands behind the colon of a line, without one blank.
+func fieldValue(line []byte) []byte {
 	_, v, _ := bytes.Cut(line, []byte(":"))
 	return bytes.TrimPrefix(v, []byte(" "))
 }

@@ -177,7 +177,7 @@ func why(problem string) string {
 }
 
 func (x *exchange) pending() *pending {
-	return &pending{limit: x.request.limit, output: x.request.output}
+	return &pending{limit: x.request.limit, output: x.request.output, shape: &x.request.shape}
 }
 
 func (x *exchange) tooLarge() error { return tooLarge(x.pending()) }

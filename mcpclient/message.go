@@ -13,10 +13,17 @@ import (
 // it. The parts share memory with the frame; absent ones are nil.
 type message struct {
 	version, id, method, params, result, fault []byte
+	// resultType is a member of the result, and shape what else is known of it.
+	resultType []byte
+	shape      shape
 	// problem says why it is no valid message; empty where it is one. The parts that were
 	// read before the problem are set.
 	problem string
 }
+
+// shape is what a result is seen to hold while its message is read: the first bytes of
+// members that a tool's result has, or 0 for absent ones. It spares a second look at large results.
+type shape struct{ isError, content byte }
 
 // parse cuts a message. A problem is no reason to forget the id: its call can be failed.
 func parse(frame []byte) (m message) {
@@ -25,48 +32,87 @@ func parse(frame []byte) (m message) {
 		m.problem = "it is no JSON object"
 		return m
 	}
-	i = strictjson.Space(frame, i+1)
-	for first := true; i < len(frame) && frame[i] != '}'; first = false {
-		if !first {
-			if frame[i] != ',' {
-				m.problem = "it is no JSON"
-				return m
-			}
-			i = strictjson.Space(frame, i+1)
-		}
-		if i = m.member(frame, i); i < 0 {
-			return m
-		}
-	}
-	if i >= len(frame) || strictjson.Space(frame, i+1) < len(frame) {
-		m.problem = "it is no JSON"
-		return m
-	}
-	if m.problem == "" && string(m.version) != `"2.0"` {
+	end, problem := object(frame, i, func(name []byte, at int) (int, string) { return m.member(frame, name, at) })
+	switch {
+	case problem != "":
+		m.problem = "it is no JSON: " + problem
+	case strictjson.Space(frame, end) < len(frame):
+		m.problem = "it is no JSON: something follows it"
+	case m.problem == "" && string(m.version) != `"2.0"`:
 		m.problem = `its "jsonrpc" is not "2.0"`
 	}
 	return m
 }
 
-// member reads one member and returns the offset behind it, or -1.
-func (m *message) member(frame []byte, i int) int {
-	name, i := key(frame, i)
-	if i < 0 {
-		m.problem = "it is no JSON"
-		return -1
+// object reads the object that begins at data[i]. Visit is told of each member and returns the
+// offset behind its value, or what is wrong with it; object does so for the whole.
+func object(data []byte, i int, visit func(name []byte, at int) (int, string)) (end int, problem string) {
+	const broken = "an object is broken"
+	i = strictjson.Space(data, i+1)
+	if i < len(data) && data[i] == '}' {
+		return i + 1, ""
 	}
-	end, err := strictjson.Value(frame, i, maxDepth)
-	if err != nil {
-		m.problem = "it is no JSON: " + err.Reason
-		return -1
+	for {
+		name, at := key(data, i)
+		if at < 0 {
+			return i, broken
+		}
+		if end, problem = visit(name, at); problem != "" {
+			return end, problem
+		}
+		i = strictjson.Space(data, end)
+		switch {
+		case i >= len(data) || data[i] != '}' && data[i] != ',':
+			return i, broken
+		case data[i] == '}':
+			return i + 1, ""
+		}
+		i = strictjson.Space(data, i+1)
+	}
+}
+
+// member reads the value of one member of the envelope.
+func (m *message) member(frame, name []byte, at int) (end int, problem string) {
+	if string(name) == "result" && at < len(frame) && frame[at] == '{' {
+		m.resultType, m.shape = nil, shape{}
+		end, problem = object(frame, at, func(name []byte, at int) (int, string) { return m.resultMember(frame, name, at) })
+	} else {
+		end, problem = value(frame, at)
+	}
+	if problem != "" {
+		return end, problem
 	}
 	if part := m.part(name); part != nil {
 		if *part != nil {
 			m.problem = fmt.Sprintf("it has two members %q", name)
 		}
-		*part = frame[i:end]
+		*part = frame[at:end]
 	}
-	return strictjson.Space(frame, end)
+	return end, ""
+}
+
+// resultMember reads the value of one member of the result, and notes what counts.
+func (m *message) resultMember(frame, name []byte, at int) (end int, problem string) {
+	if end, problem = value(frame, at); problem != "" {
+		return end, problem
+	}
+	switch string(name) {
+	case "resultType":
+		m.resultType = frame[at:end]
+	case "isError":
+		m.shape.isError = frame[at]
+	case "content":
+		m.shape.content = frame[at]
+	}
+	return end, ""
+}
+
+func value(data []byte, at int) (end int, problem string) {
+	end, err := strictjson.Value(data, at, maxDepth)
+	if err != nil {
+		return end, err.Reason
+	}
+	return end, ""
 }
 
 // key reads a key and its colon, and returns the key's meaning and the offset of the value, or -1.

@@ -22,17 +22,33 @@ func TestParse(t *testing.T) {
 		{in: `{"id":7,"result":{}}`, id: "7", result: "{}", problem: `its "jsonrpc" is not "2.0"`},
 		{in: `{"jsonrpc":"2.0","id":7,"id":8}`, id: "8", problem: `it has two members "id"`},
 		{in: `{"jsonrpc":"2.0","id":7,"result":{"a":`, id: "7", problem: "it is no JSON: the text ends where a value is due"},
-		{in: `{"jsonrpc":"2.0","id":7}}`, id: "7", problem: "it is no JSON"},
-		{in: `{"jsonrpc":"2.0" "id":7}`, problem: "it is no JSON"},
-		{in: `{"jsonrpc":"2.0",}`, problem: "it is no JSON"},
-		{in: `{jsonrpc:1}`, problem: "it is no JSON"},
+		{in: `{"jsonrpc":"2.0","id":7}}`, id: "7", problem: "it is no JSON: something follows it"},
+		{in: `{"jsonrpc":"2.0" "id":7}`, problem: "it is no JSON: an object is broken"},
+		{in: `{"jsonrpc":"2.0",}`, problem: "it is no JSON: an object is broken"},
+		{in: `{jsonrpc:1}`, problem: "it is no JSON: an object is broken"},
 		{in: "{\"a\":\"\xff\"}", problem: "it is no JSON: a string holds invalid UTF-8"},
 		{in: `[]`, problem: "it is no JSON object"},
+		{in: `{"jsonrpc":"2.0","id":7,"result":{"a":1,}}`, id: "7", problem: "it is no JSON: an object is broken"},
+		{in: `{"jsonrpc":"2.0","id":7,"result":{"a":1 "b":2}}`, id: "7", problem: "it is no JSON: an object is broken"},
+		{in: `{"jsonrpc":"2.0","id":7,"result":{"a":1`, id: "7", problem: "it is no JSON: an object is broken"},
 		{in: ``, problem: "it is no JSON object"},
 	} {
 		m := parse([]byte(row.in))
 		if string(m.id) != row.id || string(m.method) != row.method || string(m.result) != row.result || string(m.fault) != row.fault || m.problem != row.problem {
 			t.Errorf("%s: id %s method %s result %s error %s problem %q", row.in, m.id, m.method, m.result, m.fault, m.problem)
+		}
+	}
+}
+
+func TestShape(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"isError":true,"content":[]}`: "t [ ", `{"content":{"isError":true}}`: "0 { ", `{"resultType":"complete" , "isError" : 1}`: `1 0 "complete"`,
+		`{"resultTyp\u0065":7,"isError":false,"isError":true}`: "t 0 7", "{}": "0 0 ", `{ }`: "0 0 ",
+	} {
+		m := parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + in + `}`))
+		show := func(c byte) string { return string(max(c, '0')) }
+		if got := show(m.shape.isError) + " " + show(m.shape.content) + " " + string(m.resultType); got != want || m.problem != "" || string(m.result) != in {
+			t.Errorf("%s: %q, want %q; %s", in, got, want, m.problem)
 		}
 	}
 }

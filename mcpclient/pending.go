@@ -18,6 +18,7 @@ type pending struct {
 	id       int64
 	limit    int
 	output   registry.Limit
+	shape    *shape // the request's
 	parcel   *parcel
 	answer   chan answer            // holds one
 	progress chan registry.Progress // nil where nobody asked
@@ -53,7 +54,7 @@ func (c *calls) init() {
 }
 
 func (c *calls) add(r *request) (*pending, error) {
-	p := &pending{limit: r.limit, output: r.output, parcel: new(parcel), answer: make(chan answer, 1)}
+	p := &pending{limit: r.limit, output: r.output, shape: &r.shape, parcel: new(parcel), answer: make(chan answer, 1)}
 	if r.progress != nil {
 		p.progress = make(chan registry.Progress, MaxProgress)
 	}

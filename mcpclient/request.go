@@ -21,6 +21,8 @@ type request struct {
 	// tool's schema asks for.
 	name    string
 	headers []header
+	// shape is that of the result, once it has come.
+	shape shape
 }
 
 // cancellable reports whether the server is told that the request was given up. The protocol

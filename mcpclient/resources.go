@@ -159,11 +159,8 @@ func (o *op) fetch(ctx context.Context, from source, method, member string, para
 	return raw, checkArray(raw, member)
 }
 
-// checkArray refuses a result that is not final, or has no array under member.
+// checkArray refuses a result that has no array under member.
 func checkArray(raw json.RawMessage, member string) error {
-	if err := complete(raw); err != nil {
-		return err
-	}
 	if list := memberOf(raw, member); len(list) == 0 || list[0] != '[' {
 		return failure(registry.KindUpstreamError, registry.Completed, "the server's result has no list of %s", member)
 	}

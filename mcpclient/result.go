@@ -30,21 +30,14 @@ func (r *Result) Typed() (*mcp.CallToolResult, error) {
 }
 
 // newResult judges the result of a tools/call.
-func newResult(raw json.RawMessage) (*Result, error) {
-	if err := complete(raw); err != nil {
-		return nil, err
+func newResult(raw json.RawMessage, s shape) (*Result, error) {
+	switch {
+	case s.isError != 0 && s.isError != 't' && s.isError != 'f':
+		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has an isError that is no boolean")
+	case s.content != 0 && s.content != '[':
+		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has a content that is no array")
 	}
-	r := &Result{Raw: raw}
-	for m := range strictjson.Members(raw) {
-		kind := strictjson.KindOf(m.Value)
-		switch {
-		case string(m.Key) == "isError" && kind == strictjson.Bool:
-			r.IsError = m.Value[0] == 't'
-		case string(m.Key) == "isError", string(m.Key) == "content" && kind != strictjson.Array:
-			return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has %s for its %s", article(kind), m.Key)
-		}
-	}
-	return r, nil
+	return &Result{Raw: raw, IsError: s.isError == 't'}, nil
 }
 
 // maxArgumentDepth is the deepest nesting of arguments.
