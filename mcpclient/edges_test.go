@@ -214,7 +214,7 @@ func TestClosedInput(t *testing.T) {
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "m", "echo", nil, nobody)
 		wantKind(t, err, registry.KindUnavailable, registry.NotSent)
-		if took := time.Since(began); took > slack {
+		if took := time.Since(began); took > 2*exitWait {
 			t.Errorf("back after %v", took)
 		}
 		_ = c.Close()

@@ -28,8 +28,12 @@ type hostile struct {
 	events  bool // over HTTP, answer with events
 }
 
-// slack is how long past its deadline a caller may come back.
-const slack = 100 * time.Millisecond
+// slack guards against hangs, whatever else the machine does. How far past its deadline a
+// caller really comes back is in the table, in TestSoak, and to the nanosecond in TestDeadlines.
+const slack = 2 * time.Second
+
+// short is a deadline that a call to a silent server is left to run into.
+const short = 1500 * time.Millisecond
 
 func at(step mcptest.Step, do mcptest.Behaviour) []mcptest.Fault {
 	return []mcptest.Fault{{At: step, Do: do}}
@@ -43,12 +47,12 @@ const second = time.Second
 
 // onBoth are the rows that come out alike over a pipe and over HTTP.
 var onBoth = []hostile{
-	{name: "silent on the call", faults: call(mcptest.Silent), kind: registry.KindTimeout, ran: registry.Sent, limit: "timeout", timeout: second},
-	{name: "silent on the list", faults: list(mcptest.Silent), kind: registry.KindTimeout, ran: registry.NotSent, limit: "timeout", timeout: second},
+	{name: "silent on the call", faults: call(mcptest.Silent), kind: registry.KindTimeout, ran: registry.Sent, limit: "timeout", timeout: short},
+	{name: "silent on the list", faults: list(mcptest.Silent), kind: registry.KindTimeout, ran: registry.NotSent, limit: "timeout", timeout: short},
 	{name: "silent from the start", faults: at(mcptest.Any, mcptest.Silent), kind: registry.KindTimeout, ran: registry.NotSent, limit: "startup", startup: 2 * second},
 	{name: "silent on the probe", faults: at(mcptest.Discover, mcptest.Silent), speaks: mcptest.Legacy, startup: 4 * second},
 	{name: "crash on the probe", faults: []mcptest.Fault{{At: mcptest.Discover, Do: mcptest.CrashBefore}}, speaks: mcptest.Legacy},
-	{name: "late answer", faults: []mcptest.Fault{{At: mcptest.CallTool, Do: mcptest.Late, Delay: 2 * second}}, kind: registry.KindTimeout, ran: registry.Sent, timeout: second},
+	{name: "late answer", faults: []mcptest.Fault{{At: mcptest.CallTool, Do: mcptest.Late, Delay: 4 * second}}, kind: registry.KindTimeout, ran: registry.Sent, timeout: short},
 	{name: "a wrong id", faults: call(mcptest.WrongID)},
 	{name: "a duplicate id", faults: call(mcptest.DuplicateID)},
 	{name: "a fractional id", faults: call(mcptest.FractionalID)},
@@ -87,10 +91,10 @@ var onBoth = []hostile{
 // onPipes are the rows for children.
 var onPipes = []hostile{
 	{name: "crash at the start", faults: []mcptest.Fault{{At: mcptest.Start, Do: mcptest.CrashBefore, Text: "no licence"}}, kind: registry.KindUnavailable, ran: registry.NotSent},
-	{name: "stops reading", faults: at(mcptest.ListTools, mcptest.StopReading), kind: registry.KindTimeout, ran: registry.Sent, timeout: second, args: 1 << 20},
+	{name: "stops reading", faults: at(mcptest.ListTools, mcptest.StopReading), kind: registry.KindTimeout, ran: registry.Sent, timeout: short, args: 1 << 20},
 	{name: "a banner", faults: at(mcptest.Start, mcptest.Banner)},
 	{name: "a byte order mark", faults: at(mcptest.Start, mcptest.BOM)},
-	{name: "half a line", faults: call(mcptest.HalfLine), kind: registry.KindTimeout, ran: registry.Sent, timeout: second},
+	{name: "half a line", faults: call(mcptest.HalfLine), kind: registry.KindTimeout, ran: registry.Sent, timeout: short},
 	{name: "an endless line", faults: call(mcptest.EndlessLine), kind: registry.KindOutcomeUnknown, ran: registry.Sent, limit: "discarded bytes", timeout: 20 * second},
 	{name: "a line of 1 GiB", faults: call(mcptest.HugeLine), kind: registry.KindOutcomeUnknown, ran: registry.Sent, limit: "discarded bytes", timeout: 20 * second},
 	{name: "1 MiB with its id last", faults: []mcptest.Fault{{At: mcptest.CallTool, Do: mcptest.HugeResultIDLast, Size: 1 << 20}}, kind: registry.KindOutputTooLarge, ran: registry.Completed, limit: "max_output"},
@@ -131,7 +135,7 @@ var onHTTP = []hostile{
 	{name: "an error of 1 GiB", faults: call(mcptest.HugeError), kind: registry.KindUpstreamError, ran: registry.Sent},
 	{name: "a header of 16 MiB", faults: call(mcptest.HugeHeader), kind: registry.KindUpstreamError, ran: registry.Sent},
 	{name: "a compression bomb", faults: call(mcptest.CompressionBomb), kind: registry.KindUpstreamError, ran: registry.Sent},
-	{name: "slow headers", faults: call(mcptest.SlowHeaders), kind: registry.KindTimeout, ran: registry.Sent, timeout: second},
+	{name: "slow headers", faults: call(mcptest.SlowHeaders), kind: registry.KindTimeout, ran: registry.Sent, timeout: short},
 	{name: "a stream left open", faults: call(mcptest.StreamLeftOpen)},
 	{name: "session gone", faults: call(mcptest.SessionGone), speaks: mcptest.Legacy, kind: registry.KindUnavailable, ran: registry.Completed},
 	{name: "retry in years", faults: call(mcptest.RetryYears), kind: registry.KindOutcomeUnknown, ran: registry.Sent},
@@ -146,7 +150,7 @@ func wrongID(h hostile, web bool) hostile {
 	if web {
 		h.kind, h.ran = registry.KindUpstreamError, registry.Sent
 	} else {
-		h.kind, h.ran, h.timeout = registry.KindTimeout, registry.Sent, second
+		h.kind, h.ran, h.timeout = registry.KindTimeout, registry.Sent, short
 	}
 	return h
 }
@@ -226,7 +230,7 @@ func (h hostile) run(t *testing.T, s *config.Server, calls func() int) {
 	if late := took - s.Allowed["echo"].Timeout; late > slack {
 		t.Errorf("the caller came back %v past its deadline", late)
 	}
-	if closed > CloseBudget+2*slack {
+	if closed > CloseBudget+slack {
 		t.Errorf("Close took %v", closed)
 	}
 	if n := calls(); n > 1 {
