@@ -24,11 +24,13 @@ type bar struct {
 
 // verdict is what became of a bar.
 type verdict struct {
+	Group   string
 	Text    string
 	Got     string
 	Want    string
 	Holds   bool
 	Checked bool // only reported otherwise
+	Ratio   bool // of times, which noise can spoil
 }
 
 // slack is how far off a ratio must be for a short run to complain.
@@ -98,7 +100,9 @@ func judge(tables []table, short bool) []verdict {
 		t, _ := find(tables, b.table)
 		c, _ := t.column(b.column)
 		if of, ok := c.result(b.of); ok {
-			list = append(list, b.judge(c, of, short))
+			v := b.judge(c, of, short)
+			v.Group = t.Group
+			list = append(list, v)
 		}
 	}
 	return append(list, reported(tables)...)
@@ -118,7 +122,7 @@ func (b bar) judge(c column, of measure.Result, short bool) verdict {
 		most *= slack
 	}
 	v.Got, v.Want = fmt.Sprintf("%.2fx", got), fmt.Sprintf("at most %.3gx", most)
-	v.Holds = ok && got <= most
+	v.Holds, v.Ratio = ok && got <= most, true
 	return v
 }
 

@@ -54,6 +54,11 @@ func run(s settings, out io.Writer) error {
 		return err
 	}
 	verdicts := judge(tables, s.short)
+	if s.short && s.check {
+		if verdicts, err = l.doubt(verdicts); err != nil {
+			return err
+		}
+	}
 	r := report{Tables: tables, Verdicts: verdicts, Machine: machine(), Took: time.Since(began).Round(time.Second)}
 	if s.only == "" && !s.short {
 		err = r.publish(s.docs)
@@ -111,6 +116,9 @@ func (l *lab) measure(only string) ([]table, error) {
 		tables, err := g.run(l)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", g.name, err)
+		}
+		for i := range tables {
+			tables[i].Group = g.name
 		}
 		all = append(all, tables...)
 	}

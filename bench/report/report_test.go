@@ -119,6 +119,30 @@ func TestCountsHaveNoSlack(t *testing.T) {
 	}
 }
 
+func TestDoubt(t *testing.T) {
+	first := []verdict{
+		{Group: "a", Text: "ratio that fails once", Ratio: true}, {Group: "a", Text: "ratio that fails twice", Ratio: true},
+		{Group: "b", Text: "count that fails"}, {Group: "c", Text: "ratio that holds", Ratio: true, Holds: true},
+	}
+	if diff := cmp.Diff([]string{"a"}, doubtful(first)); diff != "" {
+		t.Error(diff)
+	}
+	again := []verdict{
+		{Group: "a", Text: "ratio that fails once", Ratio: true, Holds: true}, {Group: "a", Text: "ratio that fails twice", Ratio: true},
+		{Group: "b", Text: "count that fails", Holds: true}, {Group: "c", Text: "ratio that holds", Ratio: true},
+	}
+	var held []bool
+	for _, v := range best(first, again) {
+		held = append(held, v.Holds)
+	}
+	if diff := cmp.Diff([]bool{true, false, false, true}, held); diff != "" {
+		t.Error(diff)
+	}
+	if first[0].Holds {
+		t.Error("the first verdicts were changed")
+	}
+}
+
 func TestTimesAreOnlyReported(t *testing.T) {
 	c := column{Label: "time", Results: []measure.Result{
 		result(rowDecide, time.Second), result(rowHandler, 0), result(rowInvoke, time.Second),

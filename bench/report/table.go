@@ -9,6 +9,7 @@ import (
 
 // table is a field of contestants, measured side by side in each column.
 type table struct {
+	Group string // that measured it
 	ID    string
 	Title string
 	Note  string
