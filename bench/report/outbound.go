@@ -37,17 +37,19 @@ func outboundTables(l *lab) ([]table, error) {
 
 // childTables measures sessions that last and sessions of one call with one child.
 func (l *lab) childTables(child string) ([]table, error) {
-	lasting := table{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Reference: clients.Cupule, Note: noteOutbound}
+	last := table{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Reference: clients.Cupule, Note: noteOutbound}
 	single := table{ID: "onecall", Title: "A session for each call, the trivial child", Reference: clients.CupuleOneCall, Note: noteOneCall}
+	names := lasting
 	if child == childSDK {
-		lasting.ID, lasting.Title, lasting.Note = "outbound-gosdk", "tools/call echo of 200 bytes, one session, the child built on go-sdk", noteOutboundSDK
+		last.ID, last.Title, last.Note = "outbound-gosdk", "tools/call echo of 200 bytes, one session, the child built on go-sdk", noteOutboundSDK
 		single.ID, single.Title, single.Note = "onecall-gosdk", "A session for each call, the child built on go-sdk", ""
+		names = modern
 	}
-	if err := l.callers(&lasting, field(clients.Lasting, true), l.bin(child), byCallers()); err != nil {
+	if err := l.callers(&last, names, l.bin(child), byCallers()); err != nil {
 		return nil, err
 	}
-	err := l.callers(&single, field(clients.OneCall, true), l.bin(child), byCallers()[:1])
-	return []table{lasting, single}, err
+	err := l.callers(&single, oneCall, l.bin(child), byCallers()[:1])
+	return []table{last, single}, err
 }
 
 func (l *lab) httpTable(server string) (table, error) {
@@ -56,21 +58,17 @@ func (l *lab) httpTable(server string) (table, error) {
 	if err != nil {
 		return t, err
 	}
-	err = l.callers(&t, field(clients.Lasting, false), "http://"+address+"/mcp", byCallers())
+	err = l.callers(&t, modern, "http://"+address+"/mcp", byCallers())
 	return t, errors.Join(err, p.Close())
 }
 
-// field returns the clients that hold their sessions in one way. The configured shared
-// session is measured over stdio alone.
-func field(way clients.Way, stdio bool) []string {
-	var list []string
-	for _, c := range clients.All() {
-		if c.Way == way && (stdio || c.Name != clients.CupuleShared) {
-			list = append(list, c.Name)
-		}
-	}
-	return list
-}
+// The clients of each kind of table.
+var (
+	lasting = []string{clients.Cupule, clients.CupuleTyped, clients.CupuleShared, clients.Floor, clients.SDK, clients.MCPGo}
+	modern  = []string{clients.Cupule, clients.CupuleTyped, clients.CupulePinned, clients.Floor, clients.SDK, clients.MCPGo}
+	oneCall = []string{clients.CupuleOneCall, clients.FloorOneCall, clients.SDKOneCall, clients.MCPGoOneCall}
+	nowThen = []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.FloorOneCall}
+)
 
 // callers adds a column for each load, in which each client calls the same server.
 func (l *lab) callers(t *table, names []string, at string, loads []measure.Load) error {
@@ -112,7 +110,7 @@ func (l *lab) pacedTable() (table, error) {
 	t := table{ID: "paced", Title: "Latency of a call now and then, the trivial child", Reference: clients.Cupule, Note: notePaced}
 	var list []measure.Contestant
 	var all crew
-	for _, name := range []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.FloorOneCall} {
+	for _, name := range nowThen {
 		p, err := l.client(name, l.bin(childRaw), 0)
 		if err != nil {
 			return t, errors.Join(fmt.Errorf("%s: %w", name, err), all.Close())

@@ -24,24 +24,16 @@ type Client struct {
 	Name string
 	// Open begins; call makes one call and verifies its answer.
 	Open func(Target) (call func() error, closing func() error, err error)
-	Way  Way
+	// OverStdio says that the client is for children alone.
+	OverStdio bool
 }
-
-// Way is how a client holds its sessions.
-type Way int
-
-// The ways.
-const (
-	Lasting Way = iota // one session for all calls, over stdio or HTTP
-	OneCall            // a session for each call, stdio only
-	Warm               // a session for each call, started before; stdio only
-)
 
 // Names of the contestants that others are compared with.
 const (
 	Cupule        = "cupule, raw result"
 	CupuleTyped   = "cupule, typed result"
 	CupuleShared  = "cupule, session: shared"
+	CupulePinned  = "cupule, protocol of the hand-written client"
 	CupuleOneCall = "cupule, one operation"
 	CupuleWarm    = "cupule, warm spare"
 	Floor         = "hand-written client"
@@ -55,17 +47,18 @@ const (
 // All returns every contestant.
 func All() []Client {
 	return []Client{
-		{Name: Cupule, Open: openCupule(rawResult)},
-		{Name: CupuleTyped, Open: openCupule(typedResult)},
-		{Name: CupuleShared, Open: callCupule(`{shared: true}`)},
+		{Name: Cupule, Open: openCupule("", rawResult)},
+		{Name: CupuleTyped, Open: openCupule("", typedResult)},
+		{Name: CupuleShared, OverStdio: true, Open: callCupule(shared)},
+		{Name: CupulePinned, Open: openCupule(pinned, rawResult)},
 		{Name: Floor, Open: openFloor},
 		{Name: SDK, Open: openSDK},
 		{Name: MCPGo, Open: openMCPGo},
-		{Name: CupuleOneCall, Way: OneCall, Open: callCupule("")},
-		{Name: FloorOneCall, Way: OneCall, Open: eachTime(openFloor)},
-		{Name: SDKOneCall, Way: OneCall, Open: eachTime(openSDK)},
-		{Name: MCPGoOneCall, Way: OneCall, Open: eachTime(openMCPGo)},
-		{Name: CupuleWarm, Way: Warm, Open: callCupule(`{warm: 2}`)},
+		{Name: CupuleOneCall, OverStdio: true, Open: callCupule("")},
+		{Name: FloorOneCall, OverStdio: true, Open: eachTime(openFloor)},
+		{Name: SDKOneCall, OverStdio: true, Open: eachTime(openSDK)},
+		{Name: MCPGoOneCall, OverStdio: true, Open: eachTime(openMCPGo)},
+		{Name: CupuleWarm, OverStdio: true, Open: callCupule(warm)},
 	}
 }
 

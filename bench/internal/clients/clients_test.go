@@ -63,7 +63,7 @@ func endpoint(w http.ResponseWriter, r *http.Request) {
 
 func TestEveryClientEchoesOverHTTP(t *testing.T) {
 	for _, c := range All() {
-		if c.Way != Lasting || c.Name == CupuleShared {
+		if c.OverStdio {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cupule/cupule/bench/internal/mcpraw"
 	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/mcpclient"
@@ -14,32 +15,40 @@ import (
 // alias is the server's name in the configuration.
 const alias = "bench"
 
-// Configuration declares both tools of a target. The text of session is a YAML value; empty
-// means one operation for each session.
-func Configuration(t Target, session string) string {
+// Settings of a server.
+const (
+	shared = "session: {shared: true}"
+	warm   = "session: {warm: 2}"
+	pinned = `protocol: "` + mcpraw.Protocol + `"`
+)
+
+// Configuration declares both tools of a target. The setting is a line of YAML of the
+// server's own; empty leaves it at its defaults, which mean one operation for each session.
+func Configuration(t Target, setting string) string {
 	way := fmt.Sprintf("stdio: {command: %q, args: [], env: {}}", t.Child)
 	if t.URL != "" {
 		way = fmt.Sprintf("http: {url: %q}", t.URL)
 	}
-	if session != "" {
-		session = "\n    session: " + session
-	}
 	return fmt.Sprintf(`mcp:
   %s:
-    %s%s
+    %s
+    %s
     allowed:
       echo: {effects: [network_read, mutation], timeout: 30}
       big: {effects: [network_read], timeout: 60, max_output: 64MiB}
-`, alias, way, session)
+`, alias, way, setting)
 }
+
+// SharedConfiguration is Configuration for calls that share one session.
+func SharedConfiguration(t Target) string { return Configuration(t, shared) }
 
 // invocation is the authority of every call: the tools need some.
 func invocation() effects.Invocation {
 	return effects.NewInvocation(effects.Authority{Principal: "bench", Authorized: effects.NewSet(effects.Mutation)})
 }
 
-func newCupule(t Target, session string) (*mcpclient.Client, error) {
-	cfg, err := config.Parse("bench.yaml", []byte(Configuration(t, session)))
+func newCupule(t Target, setting string) (*mcpclient.Client, error) {
+	cfg, err := config.Parse("bench.yaml", []byte(Configuration(t, setting)))
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +56,9 @@ func newCupule(t Target, session string) (*mcpclient.Client, error) {
 }
 
 // callCupule calls through the client, which keeps sessions as its configuration says.
-func callCupule(session string) opener {
+func callCupule(setting string) opener {
 	return func(t Target) (func() error, func() error, error) {
-		c, err := newCupule(t, session)
+		c, err := newCupule(t, setting)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -95,9 +104,9 @@ func cupuleCall(t Target, how judge, call func(string, json.RawMessage) (*mcpcli
 }
 
 // openCupule calls in a session of its own, which lasts.
-func openCupule(how judge) opener {
+func openCupule(setting string, how judge) opener {
 	return func(t Target) (func() error, func() error, error) {
-		c, err := newCupule(t, "")
+		c, err := newCupule(t, setting)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -69,10 +69,10 @@ func operations(*mcpclient.Client) ([]registry.Operation, error) {
 	return []registry.Operation{plain, typed}, nil
 }
 
-// serveGateway serves the tool of an MCP child, in sessions as the YAML value says.
-func serveGateway(session string) func(Place) (func() error, error) {
+// serveGateway serves the tool of an MCP child that a configuration declares.
+func serveGateway(configuration func(clients.Target) string) func(Place) (func() error, error) {
 	return func(at Place) (func() error, error) {
-		text := clients.Configuration(clients.Target{Child: at.Child}, session) +
+		text := configuration(clients.Target{Child: at.Child}) +
 			"operations:\n  " + operationOfTool + ": {description: Echo a text., tool: bench/echo}\n" +
 			callers + "serve:\n  listen:\n    - " + unixListener(at.Address) + "\n"
 		return serveApp(at, text, nil)

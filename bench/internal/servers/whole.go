@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/cupule/cupule/bench/internal/clients"
 	"github.com/cupule/cupule/bench/internal/echo"
 	"github.com/cupule/cupule/bench/internal/mcpsdk"
 )
@@ -23,11 +24,14 @@ const (
 func Gateways() []Server {
 	operation := func(text string) echo.Request { return echo.ByName(operationOfTool, text) }
 	return []Server{
-		{Name: CupuleGateway, Request: operation, Verify: echo.ToolResult, Serve: serveGateway("{shared: true}")},
-		{Name: CupuleDefault, Request: operation, Verify: echo.ToolResult, Serve: serveGateway("")},
+		{Name: CupuleGateway, Request: operation, Verify: echo.ToolResult, Serve: serveGateway(clients.SharedConfiguration)},
+		{Name: CupuleDefault, Request: operation, Verify: echo.ToolResult, Serve: serveGateway(eachCall)},
 		{Name: SDKProxy, Greets: true, Request: echo.ToolCall, Verify: echo.ToolResult, Serve: serveProxy},
 	}
 }
+
+// eachCall is the configuration for a session of each call's own.
+func eachCall(t clients.Target) string { return clients.Configuration(t, "") }
 
 // serveProxy is a go-sdk server on each connection, and one go-sdk client to the child.
 func serveProxy(at Place) (func() error, error) {
