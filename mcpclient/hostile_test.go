@@ -29,7 +29,7 @@ type hostile struct {
 }
 
 // slack guards against hangs, whatever else the machine does. How far past its deadline a
-// caller really comes back is in the table, in TestSoak, and to the nanosecond in TestDeadlines.
+// caller really comes back is in the table, in the soak, and to the nanosecond in TestDeadlines.
 const slack = 2 * time.Second
 
 // short is a deadline that a call to a silent server is left to run into.

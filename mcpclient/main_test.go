@@ -32,8 +32,6 @@ func runServer(kind string) error {
 	switch kind {
 	case "sdk":
 		return sdkServer().Run(context.Background(), &mcp.StdioTransport{})
-	case "web":
-		return serveWeb()
 	case "crash":
 		return fmt.Errorf("no index: %s", os.Getenv("TOKEN"))
 	}
