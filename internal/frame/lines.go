@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"sync"
 )
 
 // ErrTooLong says that a line is longer than its limit. The rest of the line is still
@@ -20,6 +21,12 @@ type Lines struct {
 
 // pieceSize is the size of the pieces in which a long line is gathered.
 const pieceSize = 64 << 10
+
+// maxSpares bounds how many pieces of one line are kept for the next ones.
+const maxSpares = 64
+
+// spares are pieces that no line needs at the moment.
+var spares = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // NewLines returns a reader of lines with a read buffer of size bytes.
 func NewLines(r io.Reader, size int) *Lines { return &Lines{in: bufio.NewReaderSize(r, size)} }
@@ -89,7 +96,7 @@ func (l *Lines) add(part []byte) {
 	for len(part) > 0 {
 		last := len(l.pieces) - 1
 		if last < 0 || len(l.pieces[last]) == cap(l.pieces[last]) {
-			l.pieces = append(l.pieces, make([]byte, 0, pieceSize))
+			l.pieces = append(l.pieces, spares.Get().(*[pieceSize]byte)[:0])
 			continue
 		}
 		piece := l.pieces[last]
@@ -101,8 +108,11 @@ func (l *Lines) add(part []byte) {
 
 func (l *Lines) join(n int) []byte {
 	whole := make([]byte, 0, n)
-	for _, piece := range l.pieces {
+	for i, piece := range l.pieces {
 		whole = append(whole, piece...)
+		if i < maxSpares {
+			spares.Put((*[pieceSize]byte)(piece[:pieceSize]))
+		}
 	}
 	clear(l.pieces)
 	l.pieces = l.pieces[:0]

@@ -55,6 +55,7 @@ func (p *Process) pipes() (theirs []*os.File, err error) {
 		}
 		*end, theirs = r, append(theirs, w)
 	}
+	widen(p.stdout)
 	return theirs, nil
 }
 
