@@ -105,6 +105,8 @@ func checkHeader(name string) error {
 		return errors.New("this key is no name of a header: write one such as X-Tenant")
 	case opaque(name, 20):
 		return errors.New("this key looks like a secret: write the name of a header")
+	case lower == "idempotency-key" || lower == "x-idempotency-key":
+		return fmt.Errorf("the header %s would be the same for every call, and make the second look like the first: remove it", name)
 	case ownedHeaders[lower] || strings.HasPrefix(lower, "mcp-"):
 		return fmt.Errorf("the header %s belongs to the protocol: remove it", name)
 	}

@@ -75,7 +75,7 @@ func complete(resultType json.RawMessage) error {
 	case "complete":
 		return nil
 	case "input_required":
-		return failure(registry.KindUpstreamError, registry.Completed, "the server asks for further input (input_required), which this client gives none of")
+		return asksForInput()
 	default:
 		return failure(registry.KindUpstreamError, registry.Completed, "the server's result is of the unknown type %.40q", resultType)
 	}
@@ -147,4 +147,8 @@ func (k *conn) tooLarge(id int64) bool {
 		p.answer <- answer{err: tooLarge(p)}
 	}
 	return p != nil
+}
+
+func asksForInput() *registry.Error {
+	return failure(registry.KindUpstreamError, registry.Completed, "the server asks for further input (input_required), which this client gives none of")
 }

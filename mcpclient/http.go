@@ -153,6 +153,11 @@ func (p *httpPeer) newRequest(ctx context.Context, verb string, body []byte) (*h
 	for name, value := range p.headers {
 		req.Header.Set(name, string(value))
 	}
+	// Package http sends a request with either header again when a used connection ends
+	// before the answer, if it can read the body anew.
+	if req.Header.Get("Idempotency-Key") != "" || req.Header.Get("X-Idempotency-Key") != "" {
+		req.GetBody = nil
+	}
 	req.Header.Set("User-Agent", DefaultName)
 	a := p.agreed.Load()
 	if a.version != "" {

@@ -23,7 +23,10 @@ type message struct {
 
 // shape is what a result is seen to hold while its message is read: the first bytes of
 // members that a tool's result has, or 0 for absent ones. It spares a second look at large results.
-type shape struct{ isError, content byte }
+type shape struct {
+	isError, content byte
+	asks             bool // for input, as input_required does
+}
 
 // parse cuts a message. A problem is no reason to forget the id: its call can be failed.
 func parse(frame []byte) (m message) {
@@ -96,13 +99,23 @@ func (m *message) resultMember(frame, name []byte, at int) (end int, problem str
 	if end, problem = value(frame, at); problem != "" {
 		return end, problem
 	}
+	// Readers of the result behind this one may take the first or the last of two.
+	twice := false
 	switch string(name) {
 	case "resultType":
+		twice = m.resultType != nil
 		m.resultType = frame[at:end]
 	case "isError":
+		twice = m.shape.isError != 0
 		m.shape.isError = frame[at]
 	case "content":
+		twice = m.shape.content != 0
 		m.shape.content = frame[at]
+	case "inputRequests", "requestState":
+		m.shape.asks = true
+	}
+	if twice {
+		m.problem = fmt.Sprintf("its result has two members %q", name)
 	}
 	return end, ""
 }

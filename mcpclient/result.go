@@ -32,6 +32,8 @@ func (r *Result) Typed() (*mcp.CallToolResult, error) {
 // newResult judges the result of a tools/call.
 func newResult(raw json.RawMessage, s shape) (*Result, error) {
 	switch {
+	case s.asks && s.content == 0:
+		return nil, asksForInput()
 	case s.isError != 0 && s.isError != 't' && s.isError != 'f':
 		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has an isError that is no boolean")
 	case s.content != 0 && s.content != '[':
