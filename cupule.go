@@ -54,6 +54,7 @@ type App struct {
 	mu       sync.Mutex // guards what follows
 	current  *generation
 	server   *jsonrpcserver.Server // while serving
+	serving  []config.Listener     // what it listens on
 	closed   bool
 	retiring sync.WaitGroup // generations that still have running calls
 

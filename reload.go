@@ -3,8 +3,11 @@ package cupule
 import (
 	"context"
 	"errors"
+	"reflect"
+	"slices"
 
 	"github.com/cupule/cupule/config"
+	"github.com/cupule/cupule/effects"
 )
 
 // Reload reads the file anew, assembles everything from it, and swaps it in at once.
@@ -33,8 +36,21 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, next.client.Close())
 	}
+	if a.moved() {
+		a.opts.Logger.Warn("the listeners of the new configuration differ: they take effect at the next start")
+	}
 	a.retiring.Go(func() { a.retire(released) })
 	return nil
+}
+
+// moved reports whether the configuration asks for other listeners than those that are open.
+func (a *App) moved() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.server != nil && !slices.EqualFunc(a.serving, a.current.config.Serve.Listen, func(x, y config.Listener) bool {
+		x.At, y.At = effects.Position{}, effects.Position{}
+		return reflect.DeepEqual(x, y)
+	})
 }
 
 func (a *App) open() error {

@@ -70,7 +70,7 @@ func (a *App) beginServing() (*jsonrpcserver.Server, error) {
 		return nil, err
 	}
 	server, err := jsonrpcserver.New(a.backend(a.current), &opts)
-	a.server = server
+	a.server, a.serving = server, a.current.config.Serve.Listen
 	return server, err
 }
 

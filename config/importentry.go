@@ -207,7 +207,11 @@ func (e *imported) arguments(env map[string]string) []string {
 	for n := 0; n < len(e.args); n++ {
 		arg := e.args[n]
 		flag, value, found := secretFlag(e.args, n)
-		switch {
+		switch set, words := e.containerEnv(n, env); {
+		case set != nil:
+			kept = append(kept, set...)
+			n += words - 1
+			continue
 		case found:
 			name := e.named(flag)
 			if env[name] != "" {
@@ -234,6 +238,32 @@ func (e *imported) arguments(env map[string]string) []string {
 	return kept
 }
 
+var (
+	containers   = regexp.MustCompile(`^(?:docker|podman|nerdctl)$`)
+	containerSet = regexp.MustCompile(`^(?:(-e)|(--env)=)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
+)
+
+// containerEnv returns what stands for a variable that a container is given at n, as in
+// -e NAME=VALUE, and how many arguments that was: the name alone, whose value then comes
+// from the environment of the command.
+func (e *imported) containerEnv(n int, env map[string]string) (kept []string, words int) {
+	if !containers.MatchString(base(e.command)) {
+		return nil, 0
+	}
+	words = 1
+	text := e.args[n]
+	if (text == "-e" || text == "--env") && n+1 < len(e.args) {
+		words, text = 2, e.args[n+1]
+	}
+	m := containerSet.FindStringSubmatch(text)
+	if m == nil || words == 1 && m[1] == "" && m[2] == "" {
+		return nil, 0
+	}
+	name := m[3]
+	env[name] = e.host(name, m[4], "env "+name+" of the container")
+	return []string{"-e", name}, words
+}
+
 // takesValue matches flags that mean nothing without what stands behind them.
 var takesValue = regexp.MustCompile(`^(?:--?header|-H|-e|--env)$`)
 
@@ -252,12 +282,14 @@ func secretFlag(args []string, n int) (flag, value string, found bool) {
 
 var launchers = regexp.MustCompile(`^(?:npx|npm|pnpm|pnpx|yarn|bun|bunx|node|deno|tsx|uvx?|pipx?|poetry|python[0-9.]*|py|ruby|java|dotnet|go|cargo|docker|podman|cmd|sh|bash)$`)
 
+// base returns the name of a program without its folder and the endings of Windows.
+func base(text string) string {
+	text = path.Base(strings.ReplaceAll(text, `\`, "/"))
+	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(text), ".exe"), ".cmd")
+}
+
 // launcher adds what programs that start others need.
 func (e *imported) launcher(s *Server) {
-	base := func(text string) string {
-		text = path.Base(strings.ReplaceAll(text, `\`, "/"))
-		return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(text), ".exe"), ".cmd")
-	}
 	name := base(e.command)
 	if !launchers.MatchString(name) {
 		return
@@ -282,6 +314,9 @@ func (e *imported) http() (*HTTP, error) {
 	}
 	if e.kind == "" && strings.HasSuffix(strings.TrimSuffix(e.url, "/"), "/sse") {
 		e.note(e.name, "its address looks like one of the older SSE transport, which is not supported: ask for its Streamable HTTP address")
+	}
+	if slices.ContainsFunc(strings.Split(e.url, "/"), func(part string) bool { return opaque(part, 20) }) {
+		e.note(e.name, "its address holds what looks like a secret, which now stands in the file: keep the file to yourself")
 	}
 	h := &HTTP{URL: e.url, HeadersEnv: map[string]string{}}
 	for _, m := range e.headers {

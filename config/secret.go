@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -79,7 +80,7 @@ func checkVariable(text string) error {
 var (
 	secretWord  = regexp.MustCompile(`(?i)(?:^|[-_.])(?:token|api[-_]?key|apikey|access[-_]?key|secret[-_]?key|private[-_]?key|secret|password|passwd|passphrase|pwd|pat|bearer|authorization)$`)
 	secretCamel = regexp.MustCompile(`[a-z0-9](?:Token|ApiKey|APIKey|AccessKey|SecretKey|Secret|Password)$`)
-	secretEnv   = regexp.MustCompile(`^(?:-e|--env=)?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?)=(.+)$`)
+	secretEnv   = regexp.MustCompile(`^(?:-e ?|--env=)?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PAT|CREDENTIALS?)=(.+)$`)
 	secretQuery = regexp.MustCompile(`(?i)(?:^|[-_.])(?:key|auth|sig|signature|credential|credentials|code|jwt|session)$`)
 	bearer      = regexp.MustCompile(`(?i)(?:\bbearer|\bbasic)\s+[A-Za-z0-9._~+/=-]{6,}`)
 	headerValue = regexp.MustCompile(`(?i)(?:^|=)(?:proxy-)?(?:authorization|cookie|[a-z0-9-]*(?:token|api-?key|secret))\s*:\s*[^\s$]`)
@@ -115,9 +116,18 @@ func secretArg(arg string) bool {
 	if m := secretEnv.FindStringSubmatch(arg); m != nil && secretValue(m[1]) {
 		return true
 	}
+	if strings.Contains(arg, ";") && slices.ContainsFunc(strings.Split(arg, ";"), secretSetting) {
+		return true
+	}
 	header := headerValue.MatchString(arg) && !strings.Contains(arg, "${")
 	return literal(arg) || bearer.MatchString(arg) || header || userinfo.MatchString(arg) ||
 		mixed(arg) && !strings.ContainsAny(arg, `/\. `) && opaque(arg, 24)
+}
+
+// secretSetting reports whether a part of a connection string, such as Password=..., is a secret.
+func secretSetting(part string) bool {
+	m := assignment.FindStringSubmatch(strings.TrimSpace(part))
+	return m != nil && secretName(m[1]) && secretValue(m[2])
 }
 
 // secretValue reports whether what stands after a flag such as --token may be the secret

@@ -243,6 +243,7 @@ func (s *server) fresh(ctx context.Context, o *op) (*link, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	l.once = true
 	return l, func() { s.discard(l.peer, false) }, nil
 }
 

@@ -36,6 +36,9 @@ type entry struct {
 	bound   []binding // the parameters that HTTP repeats in headers, once it was read
 }
 
+// alone returns what a call needs of the entry, without the list that it stands in.
+func (e *entry) alone() *entry { return &entry{count: e.count, read: e.read, bound: e.bound} }
+
 // catalog is one complete list.
 type catalog struct {
 	entries map[string]*entry

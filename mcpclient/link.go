@@ -14,6 +14,8 @@ type link struct {
 	server *server
 	notes  *notes
 
+	once bool // the session ends with the call that it is used for
+
 	mu      sync.Mutex
 	tools   *catalog
 	epoch   int           // counts changes of the list of tools
@@ -81,6 +83,10 @@ func (l *link) findTool(ctx context.Context, name string) (*entry, error) {
 		e, missing := c.tool(name)
 		l.mu.Unlock()
 		switch {
+		case missing == nil && l.once:
+			// A large list must not stay in memory for as long as the call takes.
+			l.forget()
+			return e.alone(), nil
 		case missing == nil:
 			return e, nil
 		case !known:

@@ -43,7 +43,7 @@ func TestParse(t *testing.T) {
 func TestShape(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"isError":true,"content":[]}`: "t [ ", `{"content":{"isError":true}}`: "0 { ", `{"resultType":"complete" , "isError" : 1}`: `1 0 "complete"`,
-		`{"resultTyp\u0065":7,"isError":false,"isError":true}`: "t 0 7", "{}": "0 0 ", `{ }`: "0 0 ",
+		`{"resultTyp\u0065":7,"isError":true}`: "t 0 7", "{}": "0 0 ", `{ }`: "0 0 ",
 	} {
 		m := parse([]byte(`{"jsonrpc":"2.0","id":1,"result":` + in + `}`))
 		show := func(c byte) string { return string(max(c, '0')) }

@@ -47,7 +47,7 @@ func (p *pool) lend(ctx context.Context, o *op) (*link, func(), error) {
 		p.fill()
 		return p.server.fresh(ctx, o)
 	}
-	o.spare = true
+	o.spare, l.once = true, true
 	over := p.fillSoon()
 	return l, func() {
 		p.server.discard(l.peer, false)

@@ -76,7 +76,7 @@ func (c *cli) check(cmd *cobra.Command, live bool) error {
 
 // checkApp assembles the application, which finds what only the registry can find.
 func (c *cli) checkApp(cmd *cobra.Command, cfg *config.Config, live bool, list []finding) ([]finding, error) {
-	app, err := cupule.OpenConfig(cmd.Context(), cfg, &cupule.Options{LookupEnv: c.lookupEnv, Logger: c.logger(), Handlers: standIns(cfg)})
+	app, err := cupule.OpenConfig(cmd.Context(), cfg, &cupule.Options{LookupEnv: c.lookupEnv, Logger: c.logger(), Observer: c.observer(), Handlers: standIns(cfg)})
 	if err != nil {
 		return list, err
 	}

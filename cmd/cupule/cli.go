@@ -10,6 +10,7 @@ import (
 	"github.com/cupule/cupule"
 	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
+	"github.com/cupule/cupule/registry"
 	"github.com/spf13/cobra"
 )
 
@@ -127,8 +128,14 @@ func (c *cli) limits(inv effects.Invocation) (effects.Invocation, error) {
 	return inv.WithMaxOutput(n), nil
 }
 
-func (c *cli) logger() *slog.Logger {
-	level := slog.LevelWarn + 1
+// logger writes what concerns the operator to standard error, everything with --verbose.
+func (c *cli) logger() *slog.Logger { return c.logAt(slog.LevelWarn) }
+
+// observer logs calls: the service's own faults, and all of them with --verbose. A call
+// that fails for another reason is told to who made it.
+func (c *cli) observer() registry.Observer { return registry.LogObserver(c.logAt(slog.LevelError)) }
+
+func (c *cli) logAt(level slog.Level) *slog.Logger {
 	if c.verbose {
 		level = slog.LevelInfo
 	}
@@ -152,6 +159,6 @@ func (c *cli) open(cmd *cobra.Command) (*cupule.App, error) {
 		return nil, err
 	}
 	return cupule.OpenConfig(cmd.Context(), cfg, &cupule.Options{
-		LookupEnv: c.lookupEnv, Logger: c.logger(), Handlers: standIns(cfg),
+		LookupEnv: c.lookupEnv, Logger: c.logger(), Observer: c.observer(), Handlers: standIns(cfg),
 	})
 }

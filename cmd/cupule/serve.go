@@ -27,7 +27,7 @@ func (c *cli) serve(ctx context.Context) error {
 		return err
 	}
 	app, err := cupule.Open(ctx, c.file, &cupule.Options{
-		LookupEnv: c.lookupEnv, Logger: c.logger(), In: c.in, Out: c.out,
+		LookupEnv: c.lookupEnv, Logger: c.logger(), Observer: c.observer(), In: c.in, Out: c.out,
 		Listening: func(addresses []string) {
 			for _, address := range addresses {
 				fmt.Fprintln(c.talk, "cupule: serving on", address)
