@@ -34,7 +34,7 @@ func planned(short bool) measure.Plan {
 	if short {
 		return measure.Plan{Rounds: 3, Sample: 25 * time.Millisecond}
 	}
-	return measure.Plan{Rounds: 11, Sample: 120 * time.Millisecond}
+	return measure.Plan{Rounds: 21, Sample: 80 * time.Millisecond}
 }
 
 // newLab builds the programs.
