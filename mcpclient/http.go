@@ -136,9 +136,12 @@ func (p *httpPeer) post(ctx context.Context, body []byte) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, FrameOverhead)
 	if resp.StatusCode >= 300 {
 		return p.refused(resp, nil)
+	}
+	// A body means nothing here, and one that stays open must hold up nothing.
+	if resp.ContentLength >= 0 && resp.ContentLength <= FrameOverhead {
+		_, _ = io.CopyN(io.Discard, resp.Body, resp.ContentLength)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (g guard) control(_, address string, _ syscall.RawConn) error {
 	literal, err := netip.ParseAddr(g.host)
 	named := err == nil && embedded(literal.WithZone("").Unmap()) == addr
 	switch {
-	case g.plain && !addr.IsLoopback():
+	case g.plain && !at.Addr().Unmap().IsLoopback():
 		return &errAddress{address, "without TLS only a loopback address is reached"}
 	case !named && unsafeAddr(addr):
 		return &errAddress{address, "it is a link-local, metadata or unspecified address, which a URL must name itself"}

@@ -18,8 +18,14 @@ type link struct {
 
 	mu      sync.Mutex
 	tools   *catalog
-	epoch   int           // counts changes of the list of tools
-	reading chan struct{} // closed when the list has been read; nil while nobody reads it
+	epoch   int      // counts changes of the list of tools
+	reading *reading // nil while nobody reads the list
+}
+
+// reading is one reading of the list, for all who wait for it.
+type reading struct {
+	done    chan struct{}
+	catalog *catalog // nil where it failed; set before done is closed
 }
 
 // catalog returns the list of tools, from memory where it hasn't changed since. Of many
@@ -31,19 +37,24 @@ func (l *link) catalog(ctx context.Context) (c *catalog, known bool, err error) 
 			defer l.mu.Unlock()
 			return l.tools, true, nil
 		}
-		if l.reading == nil {
-			l.reading = make(chan struct{})
+		r := l.reading
+		if r == nil {
+			l.reading = &reading{done: make(chan struct{})}
 			epoch := l.epoch
 			l.mu.Unlock()
 			c, err = l.readCatalog(ctx, epoch)
 			return c, false, err
 		}
-		reading := l.reading
 		l.mu.Unlock()
 		select {
-		case <-reading:
+		case <-r.done:
 		case <-ctx.Done():
 			return nil, false, ended(ctx, registry.NotSent)
+		}
+		// A list that has changed while it was read serves those who waited for it all the
+		// same: a server that says so each time must not make them read one after another.
+		if r.catalog != nil {
+			return r.catalog, true, nil
 		}
 	}
 }
@@ -53,8 +64,12 @@ func (l *link) readCatalog(ctx context.Context, epoch int) (*catalog, error) {
 	c, err := l.list(ctx, toolList)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	close(l.reading)
+	r := l.reading
 	l.reading = nil
+	if err == nil {
+		r.catalog = c
+	}
+	close(r.done)
 	if err != nil {
 		return nil, err
 	}
