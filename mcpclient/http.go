@@ -149,7 +149,7 @@ func (p *httpPeer) post(ctx context.Context, body []byte) error {
 // newRequest makes a request to the configured URL, which is the only one that ever gets
 // the configured headers.
 func (p *httpPeer) newRequest(ctx context.Context, verb string, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, verb, p.url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, opening()), verb, p.url, bytes.NewReader(body))
 	if err != nil {
 		return nil, because(failure(registry.KindUnavailable, registry.NotSent, "the server's URL can't be used"), err)
 	}

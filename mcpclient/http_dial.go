@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -58,7 +59,42 @@ func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
 		g = guard{host: proxy.Hostname()}
 	}
 	t.DialContext = (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext
+	if t.Proxy == nil {
+		gateConnections(t, u.Hostname(), s.Startup)
+	}
 	return t, nil
+}
+
+// gateConnections puts a gate on each connection, above TLS. Behind a proxy package http
+// does TLS itself, and there is none.
+func gateConnections(t *http.Transport, host string, startup time.Duration) {
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return newGate(conn), nil
+	}
+	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		settings := &tls.Config{}
+		if t.TLSClientConfig != nil {
+			settings = t.TLSClientConfig.Clone()
+		}
+		settings.ServerName, settings.NextProtos = host, []string{"http/1.1"}
+		ctx, cancel := context.WithTimeout(ctx, startup)
+		defer cancel()
+		secure := tls.Client(conn, settings)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return newGate(secure), nil
+	}
 }
 
 func connectFailed(s *config.Server, what string, err error) error {
