@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -42,5 +44,21 @@ func TestImportTellsOfSecretsThatStay(t *testing.T) {
 	}
 	if _, err := Parse("x", []byte(`mcp: {b: {stdio: {command: x, args: ["Server=x;Password=S3cretPw99;"]}, allowed: {}}}`)); err == nil {
 		t.Error("a password in a connection string was accepted")
+	}
+}
+
+func TestAddRefusesWhatIsNoText(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	for _, server := range []*Server{
+		{Stdio: &Stdio{Command: "x", Args: []string{"\xff"}}},
+		{Stdio: &Stdio{Command: "x", Env: map[string]string{"A": "B\xff"}}},
+		{HTTP: &HTTP{URL: "https://example.org/\xff"}},
+	} {
+		if err := AddServer(file, "a", server); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%+v: %v", server, err)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a file was made")
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -13,6 +15,9 @@ const indent = 2
 
 // addTo returns the text with a server added.
 func addTo(file string, text []byte, server *Server) ([]byte, error) {
+	if broken := notText(server); broken != "" {
+		return nil, fmt.Errorf("config: server %s: %q is no valid UTF-8, so a file can't hold it", server.Alias, clip(broken))
+	}
 	p, err := newPage(file, text)
 	if err != nil {
 		return nil, err
@@ -215,4 +220,23 @@ func (p *page) close() []byte {
 		return p.splice(colon+1, colon+1, "{}")
 	}
 	return p.splice(colon, colon, " {}")
+}
+
+// notText returns a text of a server that is not valid UTF-8, or "".
+func notText(server *Server) string {
+	var list []string
+	if s := server.Stdio; s != nil {
+		list = append(append(list, s.Command, s.Dir), s.Args...)
+		list = slices.AppendSeq(slices.AppendSeq(list, maps.Keys(s.Env)), maps.Values(s.Env))
+	}
+	if h := server.HTTP; h != nil {
+		list = append(list, h.URL, h.BearerTokenEnv, h.CAFile, h.ProxyEnv)
+		list = slices.AppendSeq(slices.AppendSeq(list, maps.Keys(h.HeadersEnv)), maps.Values(h.HeadersEnv))
+	}
+	for _, text := range list {
+		if !utf8.ValidString(text) {
+			return text
+		}
+	}
+	return ""
 }

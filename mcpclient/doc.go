@@ -61,7 +61,7 @@
 //	overloaded         too many calls wait for the server
 //	timeout            with the limit, and whose it is
 //	cancelled          by the caller's context
-//	unavailable        the server could not be started or reached; nothing ran
+//	unavailable        the server could not be started or reached, or knows the session no more; nothing ran
 //	outcome_unknown    the call was sent, and the server has gone
 //	upstream_error     the server broke the protocol, or answered with an error
 //	tool_missing       not advertised, advertised twice, or malformed

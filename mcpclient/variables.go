@@ -48,9 +48,10 @@ func (r *reader) read(key, name string) secret {
 
 // header reads a value that goes into a header, which an empty one can't do.
 func (r *reader) header(key, name string) secret {
+	before := len(r.missing)
 	value := r.read(key, name)
 	switch {
-	case value == "" && len(r.missing) == 0:
+	case value == "" && len(r.missing) == before:
 		r.missing = append(r.missing, fmt.Errorf("%s: the variable %s is empty", key, name))
 	case strings.ContainsFunc(string(value), func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }):
 		r.missing = append(r.missing, fmt.Errorf("%s: the variable %s holds a control character, which no header can", key, name))
