@@ -9,7 +9,7 @@ import (
 
 // batch gathers the replies to one batch, in the order of its requests.
 type batch struct {
-	limit   int  // bytes of all results
+	limit   int  // bytes of all results, and of errors that operations make
 	oneLine bool // replies may hold no line ends
 
 	mu      sync.Mutex // guards what follows
@@ -38,23 +38,34 @@ func (b *batch) finish(index int, c *call, result json.RawMessage, failure *regi
 	if failure == nil && b.oneLine {
 		result = oneLine(result)
 	}
-	b.mu.Lock()
-	if failure == nil && b.output+len(result) > b.limit {
-		failure = batchFull(c.method, b.limit)
-	}
-	if failure == nil {
-		b.output += len(result)
-	}
-	b.mu.Unlock()
-	var reply []byte
-	if failure != nil {
-		reply = appendError(nil, c.id, failure)
-	} else {
-		size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
-		reply = appendResult(make([]byte, 0, size), c.id, result)
-	}
-	b.replies[index] = reply
+	b.replies[index] = b.reply(c, result, failure)
 	return b.settle()
+}
+
+func (b *batch) reply(c *call, result json.RawMessage, failure *registry.Error) []byte {
+	if failure != nil {
+		text := appendError(nil, c.id, failure)
+		if failure.Kind != registry.KindApplication || b.fits(len(text)) {
+			return text
+		}
+		return appendError(nil, c.id, batchFull(c.method, b.limit))
+	}
+	if !b.fits(len(result)) {
+		return appendError(nil, c.id, batchFull(c.method, b.limit))
+	}
+	size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
+	return appendResult(make([]byte, 0, size), c.id, result)
+}
+
+// fits counts so many bytes of output, unless that would be too much.
+func (b *batch) fits(n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.output+n > b.limit {
+		return false
+	}
+	b.output += n
+	return true
 }
 
 // settle ends the judging of the batch, or one call, and reports whether that was the last.

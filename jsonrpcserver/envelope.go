@@ -2,7 +2,6 @@ package jsonrpcserver
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
 )
@@ -166,20 +165,20 @@ func membersByName(key []byte) members {
 // looksKnown reports whether another reader may take the key for one that we know: some
 // fold case, some stop at NUL, some trim.
 func looksKnown(key []byte) bool {
-	if len(key) > 64 {
-		return false
-	}
-	plain := string(key)
-	if i := strings.IndexByte(plain, 0); i > 0 {
-		plain = plain[:i]
-	}
-	plain = strings.Trim(plain, "\x00 \t\r\n\ufeff")
+	key = plainKey(key)
 	for _, name := range [...]string{"jsonrpc", "method", "params", "id", "meta", "result", "error"} {
-		if strings.EqualFold(plain, name) {
+		if bytes.EqualFold(key, []byte(name)) {
 			return true
 		}
 	}
 	return false
+}
+
+// plainKey returns the part of a key that the most lenient reader takes for the whole.
+func plainKey(key []byte) []byte {
+	const blanks = "\x00 \t\r\n\ufeff"
+	key, _, _ = bytes.Cut(bytes.TrimLeft(key, blanks), []byte{0})
+	return bytes.TrimRight(key, blanks)
 }
 
 func isString(value []byte, want string) bool {

@@ -28,8 +28,9 @@ func (st *stream) readAll() (lost bool, err error) {
 				return false, errHandedOver
 			}
 		case errors.Is(err, frame.ErrTooLong):
-			st.began = time.Time{}
-			st.refuse(nil, tooLong(st.server.opts.MaxMessage))
+			if !st.takeTooLong(data) {
+				return true, nil
+			}
 		case isBroken(err):
 			st.refuse(nil, parseError(err))
 			return true, nil
@@ -72,6 +73,15 @@ func (st *stream) take(data []byte) bool {
 	st.began = time.Time{}
 	st.judge(data)
 	return st.who.failures < maxAttempts
+}
+
+// takeTooLong refuses a message that is too long. False says that the connection must end:
+// what begins like no JSON may be an HTTP request, whose lines must not be read.
+func (st *stream) takeTooLong(beginning []byte) bool {
+	st.taken++
+	st.began = time.Time{}
+	st.refuse(nil, tooLong(st.server.opts.MaxMessage))
+	return st.taken > 1 || st.framing != frame.Newline || beginning[0] == '{' || beginning[0] == '['
 }
 
 // takeRest judges what stands behind the last line end, or refuses half a message.

@@ -37,7 +37,8 @@ func (p stdio) SetWriteDeadline(t time.Time) error {
 // ServeStdio serves the parent process, as the caller named LocalCaller, until in ends and
 // everything is answered, or until ctx ends, as ServeConn does. Nothing else may write
 // to out. A read that can't be interrupted, as on most terminals and pipes of a parent,
-// is left behind when ctx ends: the process is about to exit then.
+// is left behind when ctx ends: the process is about to exit then. An error tells of a
+// parent that let a reply wait past the write deadline.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	if !s.enter() {
 		return ErrClosed
@@ -50,6 +51,11 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		go st.run()
 		<-st.closed
 	})
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.stalled {
+		return errors.New("the parent took nothing for too long: a reply is cut short")
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -57,6 +58,7 @@ type stream struct {
 	writes  bool    // someone is the writer
 	dead    bool    // closed
 	linger  bool    // the peer may still be sending
+	stalled bool    // the peer took nothing for too long
 	room    sync.Cond
 	closed  chan struct{}
 }
@@ -245,23 +247,39 @@ func (st *stream) free(slots, bytes int) {
 }
 
 // writeAll writes in parts, each of which the peer must take within the write deadline.
-// The deadline is moved once a second at most, and lies that much later.
 func (st *stream) writeAll(data []byte) error {
-	limit := st.server.opts.WriteTimeout
-	slack := min(time.Second, limit)
 	for len(data) > 0 {
-		if now := time.Now(); now.Sub(st.written) >= slack {
-			st.written = now
-			if err := st.conn.SetWriteDeadline(now.Add(limit + slack)); isNoDeadline(err) {
-				defer time.AfterFunc(limit, st.abort).Stop()
-				st.written = time.Time{}
-			}
-		}
-		n, err := st.conn.Write(data[:min(len(data), writePiece)])
+		n, err := st.writePart(data[:min(len(data), writePiece)])
 		if err != nil {
 			return err
 		}
 		data = data[n:]
 	}
 	return nil
+}
+
+// writePart moves the deadline once a second at most, to that much later than is due. A
+// pipe without deadlines has a timer for each part.
+func (st *stream) writePart(data []byte) (int, error) {
+	limit := st.server.opts.WriteTimeout
+	slack := min(time.Second, limit)
+	if now := time.Now(); now.Sub(st.written) >= slack {
+		st.written = now
+		if err := st.conn.SetWriteDeadline(now.Add(limit + slack)); isNoDeadline(err) {
+			st.written = time.Time{}
+			defer time.AfterFunc(limit, func() { st.stall(); st.abort() }).Stop()
+		}
+	}
+	n, err := st.conn.Write(data)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		st.stall()
+	}
+	return n, err
+}
+
+// stall notes that the peer has left a reply unread for too long.
+func (st *stream) stall() {
+	st.mu.Lock()
+	st.stalled = true
+	st.mu.Unlock()
 }

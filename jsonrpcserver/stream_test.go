@@ -103,12 +103,13 @@ func TestFramingLost(t *testing.T) {
 		"unknown charset":  "Content-Length: 2\r\nContent-Type: x; charset=utf-16\r\n\r\n{}" + withHeader,
 		"bare line ends":   "Content-Length: 2\nX: y\n\n{}" + strings.Repeat(" ", 5000) + withHeader,
 		"longer body":      fmt.Sprintf("Content-Length: 3\r\n\r\n%s%s", hidden, withHeader),
+		"HTTP, long URL":   "POST /" + strings.Repeat("A", DefaultMaxMessage) + " HTTP/1.1\r\nHost: localhost\r\n\r\n" + hidden + "\n",
 		"HTTP to a socket": "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n\r\n" + hidden + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, listen(t, newServer(t, Backend{Registry: reg}, nil), Endpoint{Scheme: "tcp", Address: "127.0.0.1:0", Anonymous: true}), true)
 			c.headers = !strings.HasPrefix(text, "POST")
-			c.raw(text)
+			_, _ = io.WriteString(c.conn, text) // the end may not be taken any more
 			if got, err := c.receive(hang); err != nil || !strings.Contains(got, `"id":null,"error":{"code":-32`) {
 				t.Errorf("%q %v", got, err)
 			}
@@ -266,6 +267,21 @@ func TestBatchLimits(t *testing.T) {
 		}
 		c.call("["+request("multiline", 1)+"]", `[{"jsonrpc":"2.0","result":{"a":"b c"},"id":1}]`)
 	})
+}
+
+// Errors that operations make count as output of their batch, and others don't.
+func TestBatchErrorsAreOutput(t *testing.T) {
+	data := json.RawMessage("\"" + strings.Repeat("x", 60_000) + "\"")
+	own := registry.Operation{Name: "own", Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+		return nil, &jsonrpc2.Error{Code: 42, Message: "no", Data: &data}
+	}}
+	c := serve(t, newServer(t, Backend{Registry: newRegistry(t, own)}, &Options{MaxBatchOutput: 100_000}), nil, false)
+	request := `{"jsonrpc":"2.0","method":"own","id":1}`
+	c.send("[" + strings.Repeat(request+",", 4) + `{"jsonrpc":"2.0","method":"absent","id":2}]`)
+	got, err := c.receive(hang)
+	if err != nil || strings.Count(got, `"code":42`) != 1 || strings.Count(got, "-32005") != 3 || strings.Count(got, "-32601") != 1 {
+		t.Errorf("%.300s %v", got, err)
+	}
 }
 
 // Responses are ignored, alone and in a batch, and a batch of nothing else has no reply.

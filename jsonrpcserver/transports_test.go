@@ -2,6 +2,7 @@ package jsonrpcserver
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -9,7 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/cupule/cupule/registry"
 )
 
 // listen opens an endpoint and serves it until the test ends.
@@ -122,6 +126,47 @@ func serveStdio(t testing.TB, s *Server, headers bool) *client {
 		outW.Close()
 	})
 	return newClient(t, pipeConn{in: outR, out: inW}, headers)
+}
+
+// slowPipe is the output of a process to a parent that takes a part each time, slowly, and
+// at last nothing. It knows no deadlines.
+type slowPipe struct {
+	each  time.Duration
+	parts int
+	taken int
+}
+
+func (p *slowPipe) Write(b []byte) (int, error) {
+	if p.parts--; p.parts < 0 {
+		time.Sleep(time.Hour)
+		return 0, io.ErrClosedPipe
+	}
+	time.Sleep(p.each)
+	p.taken += len(b)
+	return len(b), nil
+}
+
+// A parent may take long over a large reply, while it takes some of it now and then.
+func TestStdioSlowParent(t *testing.T) {
+	for name, test := range map[string]struct {
+		parts   int
+		stalled bool
+	}{"steady": {100, false}, "stalled": {4, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				large := registry.Operation{Name: "large", MaxOutput: 8 << 20, Handler: func(context.Context, *registry.Call) (json.RawMessage, error) {
+					return json.RawMessage("\"" + strings.Repeat("x", 4<<20) + "\""), nil
+				}}
+				out := &slowPipe{each: DefaultWriteTimeout - time.Second, parts: test.parts}
+				in := strings.NewReader(`{"jsonrpc":"2.0","method":"large","id":1}` + "\n")
+				err := newServer(t, Backend{Registry: newRegistry(t, large)}, nil).ServeStdio(t.Context(), in, out)
+				if (err != nil) != test.stalled || (out.taken > 4<<20) == test.stalled {
+					t.Errorf("%d bytes taken, %v", out.taken, err)
+				}
+				time.Sleep(2 * time.Hour) // the writer that is left behind ends
+			})
+		})
+	}
 }
 
 // post sends one body and returns status, headers and body of the answer.

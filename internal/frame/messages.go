@@ -65,7 +65,8 @@ func (m *Messages) Partial() bool { return m.begin < m.end || m.length >= 0 || m
 func (m *Messages) Buffered() int { return m.end - m.begin }
 
 // Next returns the next message, valid until the next call. A message of more than limit
-// bytes is ErrTooLong, and the next call skips it. A stream that ends within a message gives
+// bytes is ErrTooLong, with the beginning of it in newline framing, and the next call skips
+// the rest. A stream that ends within a message gives
 // io.ErrUnexpectedEOF, with what there is of it in newline framing; a *BrokenError is final.
 func (m *Messages) Next(limit int) ([]byte, error) {
 	for {
@@ -134,14 +135,15 @@ func (m *Messages) cutLine(limit int) (data []byte, done bool, err error) {
 	i := bytes.IndexByte(m.buf[m.begin+m.scanned:m.end], '\n')
 	if i >= 0 {
 		n := m.scanned + i
-		if line := m.take(n + 1)[:n]; n <= limit {
-			return line, true, nil
+		line := m.take(n + 1)[:n]
+		if n > limit {
+			err = ErrTooLong
 		}
-		return nil, true, ErrTooLong
+		return line, true, err
 	}
 	if m.scanned = m.end - m.begin; m.scanned > limit {
 		m.skip, m.skipped = -1, 0
-		return nil, true, ErrTooLong
+		return m.buf[m.begin:m.end], true, ErrTooLong
 	}
 	return nil, false, nil
 }
@@ -175,7 +177,7 @@ func parseHeader(header string) (int64, error) {
 	length, typed := int64(-1), false
 	for line := range strings.SplitSeq(header, "\r\n") {
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") {
+		if !ok || name == "" || strings.ContainsAny(name, " \t") || strings.ContainsFunc(value, isControl) || strings.ContainsFunc(name, isControl) {
 			return 0, &BrokenError{"a header line is no \"Name: value\""}
 		}
 		value = strings.Trim(value, " \t")
@@ -198,6 +200,9 @@ func parseHeader(header string) (int64, error) {
 	}
 	return length, nil
 }
+
+// isControl reports whether another reader may end a line, or a text, at the character.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // isUTF8 reports whether a content type names no other charset than utf-8.
 func isUTF8(contentType string) bool {

@@ -76,6 +76,11 @@ func TestMessages(t *testing.T) {
 		{"empty length", "Content-Length:\r\n\r\na", []string{"broken"}},
 		{"blank before the colon", "Content-Length : 1\r\n\r\na", []string{"broken"}},
 		{"folded header", "Content-Length: 1\r\n 2\r\n\r\na", []string{"broken"}},
+		{"line feed in a value", "Content-Type: a\nContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
+		{"carriage return in a value", "Content-Type: a\rContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
+		{"NUL in a value", "Content-Type: a\x00b\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
+		{"NUL in a name", "C\x00: a\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
+		{"tab in a value", "Content-Length:\t1\r\n\r\na", []string{"a", "EOF"}},
 		{"bare line ends", "Content-Length: 1\n\na", []string{"half "}},
 		{"unknown charset", "Content-Length: 1\r\nContent-Type: x; charset=latin1\r\n\r\na", []string{"broken"}},
 		{"second type", "Content-Length: 1\r\nContent-Type: x\r\nContent-Type: y\r\n\r\na", []string{"broken"}},
@@ -116,6 +121,16 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 'x'
 	}
 	return len(p), nil
+}
+
+// Of a line that is too long its beginning is told, in whatever pieces it comes.
+func TestTooLongBegins(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 30) + "\n", strings.Repeat("x", 10_000)} {
+		got, err := NewMessages(iotest.HalfReader(strings.NewReader(text))).Next(20)
+		if !errors.Is(err, ErrTooLong) || !bytes.HasPrefix(got, []byte("xxxx")) {
+			t.Errorf("%q %v", got, err)
+		}
+	}
 }
 
 // A large message grows the buffer, and small ones let it go.
