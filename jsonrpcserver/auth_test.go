@@ -272,3 +272,37 @@ func TestListenRefuses(t *testing.T) {
 	}
 	l.Close()
 }
+
+// A connection whose caller a reload took away may authenticate anew.
+func TestAuthenticateAfterReload(t *testing.T) {
+	for name, after := range map[string][]Caller{
+		"renamed": {{Name: "writer", Token: token("admin-token")}},
+		"rotated": {{Name: "admin", Token: token("other-token")}, {Name: "writer", Token: token("admin-token")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t, withCallers(t), nil)
+			c := dial(t, listen(t, s, Endpoint{Scheme: "tcp", Address: "127.0.0.1:0"}), false)
+			c.call(authenticateAdmin, isAdmin)
+			c.call(callPlain, result("admin via tcp: none, offline false, at most 5000", "1"))
+			if _, err := s.Swap(Backend{Registry: newRegistry(t, whoami(), plainWhoami()), Callers: after}); err != nil {
+				t.Fatal(err)
+			}
+			c.call(callPlain, refused(-32002, "1"))
+			c.call(authenticateAdmin, `{"jsonrpc":"2.0","result":{"caller":"writer"},"id":"a"}`)
+			c.call(callPlain, result("writer via tcp: none, offline false, at most 256000", "1"))
+			c.call(authenticateAdmin, refused(-32600, `"a"`))
+		})
+	}
+}
+
+// A token that two callers share after a reload is nobody's, on open connections too.
+func TestSharedTokenAfterReload(t *testing.T) {
+	s := newServer(t, withCallers(t), nil)
+	c := dial(t, listen(t, s, Endpoint{Scheme: "tcp", Address: "127.0.0.1:0"}), false)
+	c.call(authenticateAdmin, isAdmin)
+	if _, err := s.Swap(withCallers(t, Caller{Name: "twin", Token: token("admin-token")})); err != nil {
+		t.Fatal(err)
+	}
+	c.call(callPlain, refused(-32002, "1"))
+	c.call(authenticateAdmin, refused(-32002, `"a"`))
+}

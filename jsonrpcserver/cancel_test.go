@@ -33,9 +33,15 @@ func TestCancelRequest(t *testing.T) {
 		}
 		// As a request it is answered; for an unknown id and with bad parameters it does nothing.
 		c.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":99},"id":"c"}`, `{"jsonrpc":"2.0","result":null,"id":"c"}`)
-		for _, params := range []string{`[]`, `{}`, `{"id":{}}`, `[7]`} {
+		for _, params := range []string{`[]`, `{}`, `{"id":{}}`, `[7]`, `{"id":99,"id":98}`} {
 			c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
+			c.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":`+params+`,"id":"c"}`, refused(-32602, `"c"`))
 		}
+		// However a string is spelled, it is the same id.
+		c.send(`{"jsonrpc":"2.0","method":"gate","id":"a"}`)
+		g.waitStarted(t, 1)
+		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"\u0061"}}`)
+		c.expect(fmt.Sprintf(cancelled, `"a"`))
 		c.call(`{"jsonrpc":"2.0","method":"echo","id":1}`, `{"jsonrpc":"2.0","result":null,"id":1}`)
 	})
 }

@@ -112,6 +112,7 @@ func (e *envelope) member(key, value []byte) {
 		if looksKnown(key) {
 			e.blame("a key looks like one of the protocol's: keys are case-sensitive and exact")
 		}
+		e.refuseTwins(value)
 		return
 	}
 	if e.seen&known != 0 {
@@ -139,6 +140,13 @@ func (e *envelope) member(key, value []byte) {
 		e.result = value
 	case hasError:
 		e.failure = value
+	}
+}
+
+// refuseTwins blames a value that holds a key twice.
+func (e *envelope) refuseTwins(value []byte) {
+	if _, found := strictjson.DuplicateKey(value); found {
+		e.blame("a key stands twice")
 	}
 }
 
@@ -228,6 +236,7 @@ func (e *envelope) setMeta(value []byte) {
 		e.blame("meta must be an object")
 		return
 	}
+	e.refuseTwins(value)
 	token, ok := progressToken(value)
 	if !ok {
 		e.blame("meta.progressToken must be a string or a number, once")
@@ -237,14 +246,14 @@ func (e *envelope) setMeta(value []byte) {
 }
 
 // progressToken returns the member progressToken of an object, nil where there is none;
-// ok is false where it stands twice or is neither string nor number.
+// ok is false where it stands twice, is neither string nor number, or has a look-alike.
 func progressToken(object []byte) (token []byte, ok bool) {
 	for m := range strictjson.Members(object) {
-		if string(m.Key) != "progressToken" {
+		if !bytes.EqualFold(plainKey(m.Key), []byte("progressToken")) {
 			continue
 		}
 		kind := strictjson.KindOf(m.Value)
-		if token != nil || kind != strictjson.String && kind != strictjson.Number {
+		if string(m.Key) != "progressToken" || token != nil || kind != strictjson.String && kind != strictjson.Number {
 			return nil, false
 		}
 		token = m.Value

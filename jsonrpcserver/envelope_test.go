@@ -24,7 +24,7 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"a","id":-0.0e+10}`, "request -0.0e+10"},
 		{`{"jsonrpc":"2.0","method":"a","id":1e400}`, "request 1e400"},
 		{`{"jsonrpc":"2.0","method":"a","id":"\ud800"}`, `request "\ud800"`},
-		{`{"jsonrpc":"2.0","method":"a","id":1,"extra":{"x":1,"x":2},"other":null}`, "request 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"extra":{"x":1,"y":2},"other":null}`, "request 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"progressToken":7,"x":[]}}`, "request 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"params":` + deep + `}`, "request 1"},
 
@@ -75,6 +75,11 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"a","id":1,"x\u0000method":"b"}`, "request 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"JSONRPC":"1"}`, "fault 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":1}`, "fault 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"a":1,"a":2}}`, "fault 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"a":[{"b":1,"\u0062":2}]}}`, "fault 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"progressToken":1,"ProgressToken":2}}`, "fault 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"extra":{"x":1,"x":2}}`, "fault 1"},
+		{`{"jsonrpc":"2.0","method":"a","id":1,"extra":[{"x":1,"x":2}]}`, "fault 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"progressToken":true}}`, "fault 1"},
 		{`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"progressToken":1,"progressToken":2}}`, "fault 1"},
 

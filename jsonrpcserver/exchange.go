@@ -29,6 +29,9 @@ type exchange struct {
 // body reads the body within its limits.
 func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	opts := &x.web.server.opts
+	if len(x.r.TransferEncoding) > 0 {
+		x.w.Header().Set("Connection", "close") // a length may have stood beside it, which others go by
+	}
 	x.held = int64(opts.MaxMessage)
 	if n := x.r.ContentLength; n >= 0 {
 		x.held = min(n, x.held)
@@ -123,7 +126,8 @@ func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
 	s := x.web.server
 	switch {
 	case c.method == methodCancel:
-		return json.RawMessage("null"), nil
+		_, err := cancelledID(c.params)
+		return json.RawMessage("null"), err
 	case c.method == methodAuthenticate:
 		return nil, invalidRequest("over HTTP the token is a bearer header, not rpc.authenticate")
 	case c.id == nil && strings.HasPrefix(c.method, "$/"):

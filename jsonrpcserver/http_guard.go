@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -105,7 +106,10 @@ func acceptsEvents(header http.Header) bool {
 	for _, value := range header.Values("Accept") {
 		for part := range strings.SplitSeq(value, ",") {
 			kind, params, err := mime.ParseMediaType(part)
-			if err == nil && kind == "text/event-stream" && params["q"] != "0" {
+			if err != nil || kind != "text/event-stream" {
+				continue
+			}
+			if q, err := strconv.ParseFloat(params["q"], 64); err != nil || q != 0 {
 				return true
 			}
 		}

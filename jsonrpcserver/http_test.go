@@ -246,11 +246,13 @@ func TestServerSentEvents(t *testing.T) {
 			body, accept string
 			events       int
 		}{
-			"wanted":   {work, "application/json, text/event-stream", 4},
-			"batch":    {"[" + work + "]", "text/event-stream", 4},
-			"refused":  {work, "text/event-stream;q=0", 0},
-			"no token": {`{"jsonrpc":"2.0","method":"work","id":1}`, "text/event-stream", 0},
-			"no wish":  {work, "*/*", 0},
+			"wanted":     {work, "application/json, text/event-stream", 4},
+			"batch":      {"[" + work + "]", "text/event-stream", 4},
+			"refused":    {work, "text/event-stream;q=0", 0},
+			"refused so": {work, "text/event-stream; q=0.00", 0},
+			"little":     {work, "text/event-stream;q=0.1", 4},
+			"no token":   {`{"jsonrpc":"2.0","method":"work","id":1}`, "text/event-stream", 0},
+			"no wish":    {work, "*/*", 0},
 		} {
 			req := post(t.Context(), test.body)
 			req.Header.Set("Accept", test.accept)
@@ -420,5 +422,19 @@ func TestHTTPSurplusConnection(t *testing.T) {
 		if !strings.HasPrefix(string(answer), want) || s.Stats().RefusedConnections != 1 {
 			t.Errorf("%s: %q, %+v", scheme, answer, s.Stats())
 		}
+	}
+}
+
+// A body in chunks is the last of its connection: a length beside it, by which a proxy may
+// have gone, can't be seen any more.
+func TestChunksCloseTheConnection(t *testing.T) {
+	l := listen(t, newServer(t, Backend{}, nil), Endpoint{Scheme: "http", Address: "127.0.0.1:0", Anonymous: true})
+	c := dial(t, l, false)
+	c.raw("POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" +
+		fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(callEcho), callEcho))
+	_ = c.conn.SetReadDeadline(time.Now().Add(hang))
+	answer, err := io.ReadAll(c.in)
+	if err != nil || !strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"result":null`) {
+		t.Errorf("%s %v", answer, err)
 	}
 }

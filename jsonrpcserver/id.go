@@ -1,6 +1,7 @@
 package jsonrpcserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -58,6 +59,16 @@ func (id *ID) UnmarshalJSON(raw []byte) error {
 	end, _ := strictjson.Value(raw, start, 1)
 	id.raw = string(raw[start:end])
 	return nil
+}
+
+// sameID reports whether two valid ids are the same string, or are spelled alike.
+func sameID(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	s, ok := stringValue(a)
+	t, both := stringValue(b)
+	return ok && both && bytes.Equal(s, t)
 }
 
 // isID reports whether a valid JSON value may be an id.

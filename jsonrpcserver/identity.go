@@ -36,14 +36,12 @@ func (who *identity) resolve(b *backend) (effects.Invocation, bool) {
 	if who.name == "" {
 		return effects.Invocation{}, false
 	}
-	caller := b.caller(who.name)
-	if who.byToken {
-		if caller == nil {
-			return effects.Invocation{}, false
-		}
-		if sum, ok := caller.digest(); !ok || sum != who.token {
-			return effects.Invocation{}, false
-		}
+	if !who.byToken {
+		return invocationOf(b.caller(who.name), who.name, who.origin), true
+	}
+	caller := b.holder(who.token)
+	if caller == nil || caller.Name != who.name {
+		return effects.Invocation{}, false
 	}
 	return invocationOf(caller, who.name, who.origin), true
 }
@@ -58,10 +56,10 @@ func invocationOf(c *Caller, name, origin string) effects.Invocation {
 	return effects.NewInvocation(a)
 }
 
-// authenticate judges rpc.authenticate. It must come before any request that is served;
-// after a wrong token it may be tried again, a few times.
+// authenticate judges rpc.authenticate. It must come before any request that is served,
+// or when a token has become invalid; after a wrong one it may be tried again, a few times.
 func (who *identity) authenticate(b *backend, params json.RawMessage) (result json.RawMessage, err *registry.Error) {
-	if who.byToken || who.served {
+	if _, valid := who.on(b); valid && (who.byToken || who.served) {
 		return nil, invalidRequest("rpc.authenticate must be the first request of a connection")
 	}
 	token, err := tokenOf(params)

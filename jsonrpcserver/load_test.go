@@ -271,6 +271,11 @@ func TestDeadlines(t *testing.T) {
 			if got, err := c.receive(time.Hour); err != nil || !strings.Contains(got, "true") {
 				t.Errorf("%q %v", got, err)
 			}
+			began := time.Now()
+			_, err := c.receive(time.Hour)
+			if idle := time.Since(began); err == nil || idle < 59*time.Second || idle > 70*time.Second {
+				t.Errorf("closed %v after the call: %v", idle, err)
+			}
 		})
 	})
 	t.Run("slow message", func(t *testing.T) {

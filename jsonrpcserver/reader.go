@@ -146,18 +146,22 @@ func (st *stream) setDeadline(now, deadline time.Time) {
 	_ = st.conn.SetReadDeadline(deadline)
 }
 
-// mayWait says whether to go on after the read deadline: an idle connection may, while a
-// call runs.
+// mayWait says whether to go on after the read deadline: an idle connection may while a
+// call runs, and for the idle time after the last.
 func (st *stream) mayWait() bool {
 	if !st.began.IsZero() || st.who.name == "" {
 		st.refuse(nil, &registry.Error{Kind: registry.KindTimeout, Message: "the message, or the token, took too long", Ran: registry.NotSent})
 		return false
 	}
+	now, idle := time.Now(), st.server.opts.IdleTimeout
 	st.mu.Lock()
-	busy := st.slots > 0 && !st.dead
+	busy, dead, rested := st.slots > 0, st.dead, st.rested
 	st.mu.Unlock()
-	st.armed = time.Time{}
-	return busy
+	if busy {
+		rested = now
+	}
+	st.setDeadline(now, rested.Add(idle))
+	return !dead && now.Sub(rested) < idle
 }
 
 // judge takes one text apart and starts what it asks for.
@@ -261,9 +265,12 @@ func (st *stream) launch(m *received, inv effects.Invocation) *registry.Error {
 	st.who.served = true
 	switch {
 	case string(m.method) == methodCancel:
-		st.cancelRequest(m.params)
-		st.answer(m, []byte("null"), nil)
-		return nil
+		id, err := cancelledID(m.params)
+		if err == nil {
+			st.cancel(func(f *flight) bool { return f.id != nil && sameID(f.id, id) })
+			st.answer(m, []byte("null"), nil)
+		}
+		return err
 	case m.id == nil && bytes.HasPrefix(m.method, []byte("$/")):
 		return nil
 	}
@@ -287,12 +294,23 @@ func (st *stream) launch(m *received, inv effects.Invocation) *registry.Error {
 	return nil
 }
 
-// cancelRequest cancels the calls of this connection that have the id in params.
-func (st *stream) cancelRequest(params []byte) {
+// cancelledID returns the id that the parameters of $/cancelRequest name.
+func cancelledID(params []byte) (id []byte, err *registry.Error) {
+	twice := false
 	for m := range strictjson.Members(params) {
-		if string(m.Key) == "id" && isID(m.Value) {
-			st.cancel(func(f *flight) bool { return f.id != nil && bytes.Equal(f.id, m.Value) })
-			return
+		if string(m.Key) == "id" {
+			twice = id != nil
+			id = m.Value
+		}
+		if twice {
+			break
 		}
 	}
+	if id == nil || twice || !isID(id) {
+		return nil, &registry.Error{
+			Kind: registry.KindInvalidParams, Operation: methodCancel, Message: `invalid parameters: write {"id": ...}`,
+			Problems: []registry.ParamProblem{{Path: "/id", Message: "the id of a request, once"}},
+		}
+	}
+	return id, nil
 }

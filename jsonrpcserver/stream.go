@@ -50,15 +50,16 @@ type stream struct {
 
 	mu      sync.Mutex // guards what follows
 	out     outbox
-	running *flight // the first of a list
-	slots   int     // calls whose replies the writer hasn't taken
-	bytes   int     // of their requests
-	ended   bool    // the reader is done
-	drain   bool    // no new calls
-	writes  bool    // someone is the writer
-	dead    bool    // closed
-	linger  bool    // the peer may still be sending
-	stalled bool    // the peer took nothing for too long
+	running *flight   // the first of a list
+	slots   int       // calls whose replies the writer hasn't taken
+	bytes   int       // of their requests
+	rested  time.Time // when the last of them ended
+	ended   bool      // the reader is done
+	drain   bool      // no new calls
+	writes  bool      // someone is the writer
+	dead    bool      // closed
+	linger  bool      // the peer may still be sending
+	stalled bool      // the peer took nothing for too long
 	room    sync.Cond
 	closed  chan struct{}
 }
@@ -242,6 +243,9 @@ func (st *stream) takePiece() piece {
 // free gives slots back, and the bytes of their requests. The mutex is held.
 func (st *stream) free(slots, bytes int) {
 	st.slots -= slots
+	if st.timed && slots > 0 && st.slots == 0 {
+		st.rested = time.Now()
+	}
 	st.bytes -= bytes
 	st.server.calls.Add(-int64(slots))
 }
