@@ -43,8 +43,8 @@
 // "anonymous". Where the backend declares no such caller, it holds no authority. On TCP,
 // unix and stdio the first request may be rpc.authenticate; a wrong token may be
 // corrected twice, then the connection is closed; once a request was served, or a token
-// taken, another attempt is refused, unless a reload has made that token nobody's; as a notification or inside a batch it has no effect.
-// Until then a TCP peer is told "unauthenticated", whatever it asks. Over HTTP the token
+// taken, another attempt is refused, unless a reload has made that token nobody's; as a
+// notification or inside a batch it has no effect. Until then a TCP peer is told "unauthenticated", whatever it asks. Over HTTP the token
 // is a bearer header. A token that is empty, or that callers share, is nobody's.
 // Nothing else that a peer sends changes its authority.
 //
@@ -53,7 +53,8 @@
 // Everything a peer can make grow has a limit in [Options], with a constant for its
 // default: bytes of a message, messages of a batch and bytes of its replies, calls in
 // flight and bytes of their requests on a connection, calls of all connections,
-// connections. A call holds its slot until its reply is about to be written, so a peer that
+// connections. Of messages above 64 KiB a few are read at once, and others wait; before it
+// is known who speaks a message has at most 4 KiB. A call holds its slot until its reply is about to be written, so a peer that
 // doesn't read can't pile up results; excess requests are answered "overloaded", excess
 // notifications dropped and counted, and where 4 MiB of replies wait, so does reading. A peer
 // that takes no byte within the write deadline is dropped and its calls cancelled. On TCP

@@ -28,6 +28,8 @@ const (
 	maxUnread    = 4 << 20  // bytes of replies that wait to be written, before reading waits too
 	maxProgress  = 64 << 10 // bytes of progress that wait to be written
 	maxAttempts  = 3        // wrong tokens on one connection
+	maxGreeting  = 4 << 10  // bytes of a message before the peer is authenticated
+	maxLarge     = 32       // messages of more than 64 KiB that are being read, on all connections
 	largePiece   = 16 << 10 // results from this size on are not copied
 	writePiece   = 256 << 10
 	refusalBurst = time.Second // for telling a surplus connection why it is refused

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -52,9 +53,44 @@ func isBroken(err error) bool {
 	return broken
 }
 
+// limit returns how many bytes the next message may have: few until it is known who speaks.
+func (st *stream) limit() int {
+	if st.who.name == "" {
+		return min(maxGreeting, st.server.opts.MaxMessage)
+	}
+	return st.server.opts.MaxMessage
+}
+
+// claimBuffer waits for one of the server's large buffers, as long as the message may take.
+func (st *stream) claimBuffer() error {
+	select {
+	case st.server.large <- struct{}{}:
+		return nil
+	default:
+	}
+	st.flush()
+	now := time.Now()
+	if st.timed {
+		st.arm(now)
+	}
+	if st.began.IsZero() {
+		st.began = now
+	}
+	timer := time.NewTimer(st.began.Add(st.server.opts.MessageTimeout).Sub(now))
+	defer timer.Stop()
+	select {
+	case st.server.large <- struct{}{}:
+		return nil
+	case <-timer.C:
+		return os.ErrDeadlineExceeded
+	case <-st.closed:
+		return net.ErrClosed
+	}
+}
+
 // next reads a message, and learns the framing from the first.
 func (st *stream) next() ([]byte, error) {
-	data, err := st.frames.Next(st.server.opts.MaxMessage)
+	data, err := st.frames.Next(st.limit())
 	if f := st.frames.Framing(); f != st.framing {
 		st.framing = f
 		st.mu.Lock()
@@ -80,7 +116,7 @@ func (st *stream) take(data []byte) bool {
 func (st *stream) takeTooLong(beginning []byte) bool {
 	st.taken++
 	st.began = time.Time{}
-	st.refuse(nil, tooLong(st.server.opts.MaxMessage))
+	st.refuse(nil, tooLong(st.limit()))
 	return st.taken > 1 || st.framing != frame.Newline || beginning[0] == '{' || beginning[0] == '['
 }
 

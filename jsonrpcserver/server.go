@@ -21,8 +21,9 @@ type Server struct {
 	stats   counters
 	calls   atomic.Int64 // in flight
 	conns   atomic.Int64
-	handoff chan *flight // to a worker that waits
-	idle    atomic.Int64 // workers that may wait
+	handoff chan *flight  // to a worker that waits
+	large   chan struct{} // holds one for each large message that is being read
+	idle    atomic.Int64  // workers that may wait
 
 	live sync.WaitGroup // streams, HTTP requests, listeners, and calls
 
@@ -46,6 +47,7 @@ func New(b Backend, opts *Options) (*Server, error) {
 	s := &Server{
 		opts: opts.withDefaults(), streams: map[*stream]struct{}{}, closers: map[io.Closer]struct{}{},
 		webs: map[*http.Server]struct{}{}, drained: make(chan struct{}), handoff: make(chan *flight),
+		large: make(chan struct{}, maxLarge),
 	}
 	s.buffers.New = func() any { return new([]byte) }
 	s.halt, s.haltCalls = context.WithCancel(context.Background())

@@ -71,6 +71,7 @@ func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer st
 	}
 	st.room.L = &st.mu
 	st.frames = frame.NewMessages(readerFunc(st.readMore))
+	st.frames.Bound(st.claimBuffer, func() { <-s.large })
 	st.raw = newRawWriter(conn)
 	st.turns.timer = time.AfterFunc(time.Hour, st.lookAfter)
 	st.turns.timer.Stop()
@@ -94,6 +95,7 @@ func (st *stream) read() {
 	if errors.Is(err, errHandedOver) {
 		return
 	}
+	st.frames.Close()
 	st.mu.Lock()
 	st.ended, st.linger = true, lost && !st.dead
 	if st.becomeWriter() {

@@ -50,10 +50,30 @@ type Messages struct {
 	skipped int64 // bytes of that line
 	last    int   // bytes of the last read
 	full    bool  // that read filled the buffer
+	claim   func() error
+	release func()
+	claimed bool
 }
 
 // NewMessages returns a reader of messages.
 func NewMessages(r io.Reader) *Messages { return &Messages{r: r, length: -1} }
+
+// Bound has claim called before the buffer grows past 64 KiB, which may wait, and release
+// when it has shrunk again. Next returns the error of claim, and may be called again.
+func (m *Messages) Bound(claim func() error, release func()) { m.claim, m.release = claim, release }
+
+// Close lets go of the buffer. Nothing may be read afterwards.
+func (m *Messages) Close() {
+	m.buf, m.begin, m.end = nil, 0, 0
+	m.giveUp()
+}
+
+func (m *Messages) giveUp() {
+	if m.claimed {
+		m.claimed = false
+		m.release()
+	}
+}
 
 // Framing returns the framing of the stream.
 func (m *Messages) Framing() Framing { return m.framing }
@@ -257,7 +277,9 @@ func (m *Messages) skipLine() error {
 
 // fill reads more, into a buffer that has room for it.
 func (m *Messages) fill() error {
-	m.makeRoom()
+	if err := m.makeRoom(); err != nil {
+		return err
+	}
 	for range 100 {
 		n, err := m.r.Read(m.buf[m.end:])
 		m.end += n
@@ -275,7 +297,7 @@ func (m *Messages) fill() error {
 
 // makeRoom moves what is left to the front, grows a buffer that fills up, and lets go of
 // one that is no longer needed.
-func (m *Messages) makeRoom() {
+func (m *Messages) makeRoom() error {
 	left := m.end - m.begin
 	size := len(m.buf)
 	switch {
@@ -283,8 +305,14 @@ func (m *Messages) makeRoom() {
 		size = smallBuffer
 	case left == 0 && size > smallBuffer && m.last < size/4:
 		size /= 2
-	case left == size, m.full && size < largeBuffer:
+	case left == size, m.full && size < largeBuffer && m.skip == 0:
 		size *= 2
+	}
+	if size > largeBuffer && m.claim != nil && !m.claimed {
+		if err := m.claim(); err != nil {
+			return err
+		}
+		m.claimed = true
 	}
 	if size = max(size, smallBuffer); size != len(m.buf) {
 		grown := make([]byte, size)
@@ -294,6 +322,10 @@ func (m *Messages) makeRoom() {
 		copy(m.buf, m.buf[m.begin:m.end])
 	}
 	m.begin, m.end, m.full = 0, left, false
+	if size <= largeBuffer {
+		m.giveUp()
+	}
+	return nil
 }
 
 // atEnd says what an error of the stream means for the message that has begun.

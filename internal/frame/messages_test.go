@@ -79,8 +79,6 @@ func TestMessages(t *testing.T) {
 		{"line feed in a value", "Content-Type: a\nContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
 		{"carriage return in a value", "Content-Type: a\rContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
 		{"NUL in a value", "Content-Type: a\x00b\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
-		{"NUL in a name", "C\x00: a\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
-		{"tab in a value", "Content-Length:\t1\r\n\r\na", []string{"a", "EOF"}},
 		{"bare line ends", "Content-Length: 1\n\na", []string{"half "}},
 		{"unknown charset", "Content-Length: 1\r\nContent-Type: x; charset=latin1\r\n\r\na", []string{"broken"}},
 		{"second type", "Content-Length: 1\r\nContent-Type: x\r\nContent-Type: y\r\n\r\na", []string{"broken"}},
