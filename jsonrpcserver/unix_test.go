@@ -126,3 +126,27 @@ func TestPeerInEvents(t *testing.T) {
 		t.Errorf("%q, want %q; %s via %s", e.Peer, want, e.Invocation.Principal(), e.Invocation.Origin())
 	}
 }
+
+// Whoever can read a folder can hold its lock, and can't keep the server from starting.
+func TestHeldLock(t *testing.T) {
+	t.Parallel()
+	path := socketPath(t)
+	unlock, err := lockFolder(t.Context(), filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	l := listen(t, newServer(t, Backend{}, nil), Endpoint{Scheme: "unix", Address: path})
+	dial(t, l, false).call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+}
+
+// A folder that may be written and not read is enough for a socket.
+func TestFolderThatCannotBeRead(t *testing.T) {
+	path := socketPath(t)
+	if err := os.Chmod(filepath.Dir(path), 0o300); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(path), 0o700)
+	l := listen(t, newServer(t, Backend{}, nil), Endpoint{Scheme: "unix", Address: path})
+	dial(t, l, false).call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+}
