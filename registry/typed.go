@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -24,7 +26,9 @@ func Typed[P, R any](op Operation, fn func(ctx context.Context, call *Call, para
 	op.Handler = func(ctx context.Context, call *Call) (json.RawMessage, error) {
 		var params P
 		if err := decode(call.Params, &params); err != nil {
-			return nil, invalidParams(call.Operation, ParamProblem{Message: err.Error()})
+			failure := invalidParams(call.Operation, misfit(err))
+			failure.Err = err
+			return nil, failure
 		}
 		result, err := fn(ctx, call, params)
 		if err != nil {
@@ -90,6 +94,17 @@ func decode(params json.RawMessage, into any) error {
 		return fmt.Errorf("a value does not fit: %w", err)
 	}
 	return nil
+}
+
+// misfit tells what a value that matches the schema and not the Go type is, without the
+// names and texts of Go, which stay in the cause.
+func misfit(err error) ParamProblem {
+	p := ParamProblem{Message: "a value does not fit what the operation takes"}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		p.Path = clip("/" + strings.ReplaceAll(wrong.Field, ".", "/"))
+		p.Message = "the value does not fit what the operation takes"
+	}
+	return p
 }
 
 // encode writes a result without escaping <, > and &.

@@ -82,6 +82,19 @@ func TestTyped(t *testing.T) {
 	}
 }
 
+func TestMisfitsTellNothingOfGo(t *testing.T) {
+	r, _ := build(t, Typed(Operation{Name: "op"}, func(_ context.Context, _ *Call, p struct {
+		N int64 `json:"n,omitempty"`
+	}) (int64, error) {
+		return p.N, nil
+	}))
+	_, err := invoke(t, r, "op", `{"n":9223372036854775808}`, effects.Authority{})
+	wantKind(t, err, KindInvalidParams)
+	if err.Problems[0].Path != "/n" || strings.Contains(err.Message, "Go") || strings.Contains(err.Message, "json") {
+		t.Errorf("%s %+v", err.Message, err.Problems)
+	}
+}
+
 func TestTypedKeepsStatedSchemas(t *testing.T) {
 	type tree struct {
 		Children []tree `json:"children"`

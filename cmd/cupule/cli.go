@@ -114,7 +114,7 @@ func (c *cli) limits(inv effects.Invocation) (effects.Invocation, error) {
 	if c.offline {
 		inv = inv.WithOffline()
 	}
-	if c.timedOut && !(c.timeout > 0 && c.timeout <= config.MaxTimeout.Seconds()) {
+	if c.timedOut && !(seconds(c.timeout) > 0 && c.timeout <= config.MaxTimeout.Seconds()) {
 		return inv, usagef("--timeout %v: write seconds, more than 0 and at most %v", c.timeout, config.MaxTimeout.Seconds())
 	}
 	inv = inv.WithTimeout(time.Duration(c.timeout * float64(time.Second)))
