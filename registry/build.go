@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 type entry struct {
 	Operation
 	params  *schema
+	exact   bool
 	timeout *Error // the smaller limit of operation and tool, ready to be the cause of a deadline
 	wait    time.Duration
 	output  Limit
@@ -36,7 +38,7 @@ func (b *builder) sorted() []*Operation {
 
 func (b *builder) add(op Operation) {
 	before := len(b.problems)
-	e := &entry{Operation: op}
+	e := &entry{Operation: op, exact: op.exact != nil && bytes.Equal(op.exact, op.Params)}
 	reportAt := func(at effects.Position) func(string, ...any) {
 		return func(format string, args ...any) {
 			b.problems = append(b.problems, Problem{Operation: op.Name, At: cmp.Or(at, op.At), Message: fmt.Sprintf(format, args...)})

@@ -45,6 +45,7 @@ type Call struct {
 	progress   func(Progress)
 	depth      int
 	peer       string
+	exact      bool // the schema left nothing in Params that a typed handler doesn't know
 }
 
 // Invocation returns on whose behalf the call runs, narrowed to the operation's own

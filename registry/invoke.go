@@ -72,7 +72,7 @@ func (e *entry) newCall(r *Registry, req Request, params json.RawMessage) *Call 
 	}
 	return &Call{
 		Operation: e.Name, Params: params, registry: r, limit: limit, progress: req.Progress,
-		invocation: req.Invocation.Within(e.Name, e.Effects), depth: req.depth + 1, peer: req.Peer,
+		invocation: req.Invocation.Within(e.Name, e.Effects), depth: req.depth + 1, peer: req.Peer, exact: e.exact,
 	}
 }
 

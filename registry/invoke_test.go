@@ -347,15 +347,26 @@ func TestProgress(t *testing.T) {
 }
 
 func BenchmarkInvoke(b *testing.B) {
-	r, err := New([]Operation{{Name: "op", Handler: echo}}, nil)
-	if err != nil {
-		b.Fatal(err)
+	type text struct {
+		Text string `json:"text"`
 	}
-	req := Request{Operation: "op", Params: json.RawMessage(`{"text":"` + strings.Repeat("x", 200) + `"}`)}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := r.Invoke(b.Context(), req); err != nil {
+	typed := Typed(Operation{}, func(_ context.Context, _ *Call, t text) (text, error) { return t, nil })
+	for name, op := range map[string]Operation{
+		"typed": typed, "schema": {Params: typed.Params, Handler: echo}, "raw": {Handler: echo},
+	} {
+		op.Name = "op"
+		r, err := New([]Operation{op}, nil)
+		if err != nil {
 			b.Fatal(err)
 		}
+		req := Request{Operation: "op", Params: json.RawMessage(`{"text":"` + strings.Repeat("x", 200) + `"}`)}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := r.Invoke(b.Context(), req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

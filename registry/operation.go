@@ -51,8 +51,10 @@ type Operation struct {
 	ParamsAt effects.Position
 	ResultAt effects.Position
 
-	positional []string // parameter names in the order of positional parameters
-	problem    error    // found while the operation was made, reported by New
+	typed      bool            // parameters go into a Go type
+	exact      json.RawMessage // the schema that refuses what this type doesn't know; nil for none
+	positional []string        // parameter names in the order of positional parameters
+	problem    error           // found while the operation was made, reported by New
 }
 
 // Upstream is the MCP tool behind an operation, with what its operator declared for it.

@@ -28,8 +28,12 @@ func (e *entry) checkParams(params json.RawMessage) (json.RawMessage, *Error) {
 	if value == nil {
 		value = e.params.absent
 	}
-	if problems := e.params.check(value); problems != nil {
+	loose, problems := e.params.check(value)
+	if problems != nil {
 		return nil, invalidParams(e.Name, problems...)
+	}
+	if e.typed && params != nil {
+		params = respell(params, loose)
 	}
 	return params, nil
 }

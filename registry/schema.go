@@ -18,6 +18,8 @@ type schema struct {
 	absent json.RawMessage
 	// anyObject says that every object matches, so that none needs to be decoded.
 	anyObject bool
+	// outline tells quickly of most valid parameters that they are; nil for none.
+	outline *outline
 }
 
 // MaxParamValues bounds the number of JSON values in parameters that are compared with a
@@ -43,15 +45,20 @@ func compile(what string, text json.RawMessage, report func(string, ...any)) *sc
 		report("its %s schema never ends: %s refers to itself without going deeper into the value", what, at)
 		return nil
 	}
-	s := &schema{compiled: compiled, absent: json.RawMessage("{}")}
+	s := &schema{compiled: compiled, absent: json.RawMessage("{}"), outline: outlineOf(compiled)}
 	if string(strictjson.AppendCompact(nil, text)) == `{"type":"object"}` {
 		s.anyObject = true
 		return s
 	}
-	if s.check(s.absent) != nil && s.check(json.RawMessage("[]")) == nil {
-		s.absent = json.RawMessage("[]")
+	if list := json.RawMessage("[]"); !s.takes(s.absent) && s.takes(list) {
+		s.absent = list
 	}
 	return s
+}
+
+func (s *schema) takes(params json.RawMessage) bool {
+	_, problems := s.check(params)
+	return problems == nil
 }
 
 const schemaURL = "urn:cupule:schema"
@@ -112,20 +119,30 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is outside the schema and is not fetched: copy it under $defs", url)
 }
 
-// check returns what is wrong with a valid JSON text, or nil.
-func (s *schema) check(params json.RawMessage) []ParamProblem {
+// check returns what is wrong with a valid JSON text, or nil, and the numbers in it that
+// only look as if they weren't whole.
+func (s *schema) check(params json.RawMessage) (loose []span, problems []ParamProblem) {
 	if s.anyObject {
 		if kind := strictjson.KindOf(params); kind != strictjson.Object {
-			return []ParamProblem{{Message: fmt.Sprintf("got %s, want object", kind)}}
+			return nil, []ParamProblem{{Message: fmt.Sprintf("got %s, want object", kind)}}
 		}
-		return nil
+		return nil, nil
 	}
 	if crowded(params) {
-		return []ParamProblem{{Message: fmt.Sprintf("there are more than %d values", MaxParamValues)}}
+		return nil, []ParamProblem{{Message: fmt.Sprintf("there are more than %d values", MaxParamValues)}}
 	}
 	if at, found := strictjson.HugeNumber(params, maxExponent); found {
-		return []ParamProblem{{Path: at, Message: "the number is too large"}}
+		return nil, []ParamProblem{{Path: at, Message: "the number is too large"}}
 	}
+	seen := s.outline.look(params)
+	if seen.certain() {
+		return nil, nil
+	}
+	return seen.loose, s.validate(params)
+}
+
+// validate asks the validator, which decodes the whole.
+func (s *schema) validate(params json.RawMessage) []ParamProblem {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
 	if err != nil {
 		return []ParamProblem{{Message: "not one JSON value"}}

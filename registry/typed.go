@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -22,12 +20,17 @@ func Typed[P, R any](op Operation, fn func(ctx context.Context, call *Call, para
 		op.problem = fmt.Errorf("its function is nil")
 		return op
 	}
+	op.typed = true
+	given := op.Params != nil
 	op.problem = derive[P, R](&op)
+	if !given && op.problem == nil && isExact(reflect.TypeFor[P]()) {
+		op.exact = op.Params
+	}
 	op.Handler = func(ctx context.Context, call *Call) (json.RawMessage, error) {
 		var params P
-		if err := decode(call.Params, &params); err != nil {
-			failure := invalidParams(call.Operation, misfit(err))
-			failure.Err = err
+		if err := decode(call, &params); err != nil {
+			failure := invalidParams(call.Operation, misfit(call.Params, err))
+			failure.Err = fmt.Errorf("a value does not fit: %w", err)
 			return nil, failure
 		}
 		result, err := fn(ctx, call, params)
@@ -79,32 +82,6 @@ func structKind(t reflect.Type) reflect.Kind {
 		t = t.Elem()
 	}
 	return t.Kind()
-}
-
-// decode reads parameters that match the schema already; numbers that don't fit the Go
-// type still fail here.
-func decode(params json.RawMessage, into any) error {
-	if params == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(params))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("a value does not fit: %w", err)
-	}
-	return nil
-}
-
-// misfit tells what a value that matches the schema and not the Go type is, without the
-// names and texts of Go, which stay in the cause.
-func misfit(err error) ParamProblem {
-	p := ParamProblem{Message: "a value does not fit what the operation takes"}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		p.Path = clip("/" + strings.ReplaceAll(wrong.Field, ".", "/"))
-		p.Message = "the value does not fit what the operation takes"
-	}
-	return p
 }
 
 // encode writes a result without escaping <, > and &.

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cupule/cupule/effects"
+	"github.com/google/go-cmp/cmp"
 )
 
 type subtraction struct {
@@ -19,6 +22,14 @@ type subtraction struct {
 
 func subtract(_ context.Context, _ *Call, p subtraction) (int64, error) {
 	return p.Minuend - p.Subtrahend, nil
+}
+
+type mixed struct {
+	I []int           `json:"i"`
+	F float64         `json:"f"`
+	R json.RawMessage `json:"r"`
+	A any             `json:"a"`
+	N json.Number     `json:"n"`
 }
 
 func TestTyped(t *testing.T) {
@@ -39,6 +50,7 @@ func TestTyped(t *testing.T) {
 		}) (any, error) {
 			return p, nil
 		}),
+		Typed(Operation{Name: "mixed"}, func(_ context.Context, _ *Call, p mixed) (mixed, error) { return p, nil }),
 		Typed(Operation{Name: "small"}, func(_ context.Context, _ *Call, p struct {
 			N int8 `json:"n"`
 		}) (int8, error) {
@@ -71,6 +83,16 @@ func TestTyped(t *testing.T) {
 		{"bytes", `{"b":[1]}`, "invalid_params"},
 		{"bytes", `{"b":"!"}`, "invalid_params"},
 		{"small", `{"n":300}`, "invalid_params"},
+		{"small", `{"n":100.0}`, "100"},
+		{"small", `{"n":-1e2}`, "-100"},
+		{"small", `{"n":-0.0}`, "0"},
+		{"small", `{"n":1200e-1}`, "120"},
+		{"small", `{"n":0.5e1}`, "5"},
+		{"small", `{"n":1e2,"N":1}`, "invalid_params"},
+		{"subtract", `[42.0,2.3e1]`, "19"},
+		{"sum", `[1.0, 2e0 ,4]`, "7"},
+		{"raw", `{"X":1.0}`, `1.0`},
+		{"mixed", `{"i":[1.0],"f":1.0,"r":1.0,"a":1.0,"n":1.0}`, `{"i":[1],"f":1,"r":1.0,"a":1.0,"n":1.0}`},
 	} {
 		got, err := invoke(t, r, test.operation, test.params, effects.Authority{})
 		if err != nil {
@@ -82,16 +104,85 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-func TestMisfitsTellNothingOfGo(t *testing.T) {
-	r, _ := build(t, Typed(Operation{Name: "op"}, func(_ context.Context, _ *Call, p struct {
-		N int64 `json:"n,omitempty"`
-	}) (int64, error) {
-		return p.N, nil
-	}))
-	_, err := invoke(t, r, "op", `{"n":9223372036854775808}`, effects.Authority{})
-	wantKind(t, err, KindInvalidParams)
-	if err.Problems[0].Path != "/n" || strings.Contains(err.Message, "Go") || strings.Contains(err.Message, "json") {
-		t.Errorf("%s %+v", err.Message, err.Problems)
+func TestMisfits(t *testing.T) {
+	type params struct {
+		N int64            `json:"n,omitempty"`
+		U uint             `json:"u,omitempty"`
+		F float32          `json:"f,omitempty"`
+		L []map[string]int `json:"l,omitempty"`
+		S struct {
+			B []byte `json:"b"`
+		} `json:"a.b,omitzero"`
+	}
+	pass := func(_ context.Context, _ *Call, p params) (params, error) { return p, nil }
+	r, _ := build(t,
+		Typed(Operation{Name: "derived"}, pass),
+		Typed(Operation{Name: "stated", Params: json.RawMessage(`{"type": "object"}`)}, pass))
+	const whole = ": write a whole number from -9223372036854775808 to 9223372036854775807"
+	for _, test := range []struct{ operation, params, path, message string }{
+		{"derived", `{"n":9223372036854775808}`, "/n", "the number 9223372036854775808 does not fit" + whole},
+		{"derived", `{"n":1e30}`, "/n", "the number 1e30 does not fit" + whole},
+		{"derived", `{"u":1e20}`, "/u", "the number 1e20 does not fit: write a whole number from 0 to 18446744073709551615"},
+		{"derived", `{"f":1e39}`, "/f", "the number 1e39 does not fit"},
+		{"derived", `{"l":[{"a/b":1},{"a/b": 9e18 , "c/d": 1e20 }]}`, "/l/1/c~1d", "the number 1e20 does not fit" + whole},
+		{"derived", `{"a.b":{"b":"!"}}`, "", "a value does not fit what the operation takes"},
+		{"stated", `{"n":1.0}`, "/n", "the number 1.0 does not fit" + whole},
+		{"stated", `{"n":"1"}`, "/n", "the value does not fit what the operation takes"},
+		{"stated", `{"x":"1"}`, "", "a value does not fit what the operation takes"},
+		{"stated", `{"n":` + strings.Repeat("1", 400) + `}`, "/n", "the number " + strings.Repeat("1", maxProblemMessage-11) + "..."},
+	} {
+		_, err := invoke(t, r, test.operation, test.params, effects.Authority{})
+		wantKind(t, err, KindInvalidParams)
+		if diff := cmp.Diff([]ParamProblem{{Path: test.path, Message: test.message}}, err.Problems); diff != "" {
+			t.Errorf("%s %s\n%s", test.operation, test.params, diff)
+		}
+		if strings.Contains(err.Message, "Go") || strings.Contains(err.Message, "json") || err.Err == nil {
+			t.Errorf("%s, because of %v", err.Message, err.Err)
+		}
+	}
+}
+
+// A schema that is put in place of the derived one may let through what decoding must refuse.
+func TestReplacedSchemasLeaveDecodingStrict(t *testing.T) {
+	op := Typed(Operation{Name: "op"}, subtract)
+	op.Params = nil
+	r, _ := build(t, op)
+	for _, params := range []string{`{"minuend":1,"extra":2}`, `{"minuend":1.5}`} {
+		_, err := invoke(t, r, "op", params, effects.Authority{})
+		wantKind(t, err, KindInvalidParams)
+	}
+}
+
+func TestExactTypes(t *testing.T) {
+	type embedded struct{ A int }
+	for _, test := range []struct {
+		value any
+		want  bool
+	}{
+		{subtraction{}, true},
+		{decoded{}, true},
+		{[]map[string]*[2]subtraction{}, true},
+		{time.Time{}, true},
+		{struct {
+			A int `json:"-"`
+			b any
+			C json.RawMessage
+		}{}, true},
+		{mixed{}, false},
+		{[]any{}, false},
+		{struct{ embedded }{}, false},
+		{struct {
+			A int `json:"B"`
+			B int
+		}{}, false},
+		{struct {
+			A int `json:"a b"`
+		}{}, false},
+		{struct{ A []struct{ B any } }{}, false},
+	} {
+		if got := isExact(reflect.TypeOf(test.value)); got != test.want {
+			t.Errorf("%T: %v", test.value, got)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func duplicate(data []byte, depth int) (pointer string, found bool) {
 				var k span
 				w, k = w.span(i+1, end-1, escaped)
 				if w, found = w.add(k); found {
-					return pointerTo(data, i), true
+					return PointerTo(data, i), true
 				}
 			}
 			w.due = false

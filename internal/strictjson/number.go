@@ -51,7 +51,7 @@ func HugeNumber(data []byte, maxDigits int) (pointer string, found bool) {
 		case c == '-' || isDigit(c):
 			end, _ := number(data, i)
 			if isHuge(data[i:end], maxDigits) {
-				return pointerTo(data, i), true
+				return PointerTo(data, i), true
 			}
 			i = max(end, i+1)
 		default:

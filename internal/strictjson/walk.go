@@ -129,9 +129,9 @@ func (l level) String() string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(string(AppendUnescaped(nil, l.key)))
 }
 
-// pointerTo returns a JSON pointer to the value or key at this offset of a valid text; of
+// PointerTo returns a JSON pointer to the value or key at this offset of a valid text; of
 // any other it makes what it can.
-func pointerTo(data []byte, offset int) string {
+func PointerTo(data []byte, offset int) string {
 	var open []level
 	due := false // a key is due
 	for i := 0; i < len(data) && i <= offset; i++ {
