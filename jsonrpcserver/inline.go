@@ -122,7 +122,7 @@ func (st *stream) flush() {
 	}
 	p := st.takePiece()
 	st.mu.Unlock()
-	n, err := st.raw.write(p.data)
+	n, err := st.raw.Write(p.data)
 	if err == nil && n == len(p.data) {
 		st.out.giveBack(p)
 		st.mu.Lock()

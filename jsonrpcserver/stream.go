@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cupule/cupule/internal/frame"
+	"github.com/cupule/cupule/internal/rawio"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -41,7 +42,7 @@ type stream struct {
 	opened  time.Time
 	taken   int     // messages so far
 	ready   *flight // that the reader is to run itself
-	raw     *rawWriter
+	raw     *rawio.Writer
 	framing frame.Framing
 
 	turns turns

@@ -48,7 +48,7 @@ func (k *conn) do(ctx context.Context, r *request) (json.RawMessage, error) {
 	buf := frames.Get().(*[]byte)
 	*buf = append(k.agreed.Load().appendRequest((*buf)[:0], p.id, r), '\n')
 	p.parcel.buf = buf
-	if err := k.out.put(ctx, p.parcel); err != nil && !errors.Is(err, errOutboxClosed) {
+	if err := k.out.put(ctx, &p.parcel); err != nil && !errors.Is(err, errOutboxClosed) {
 		if k.calls.take(p.id) != nil {
 			return nil, ended(ctx, registry.NotSent)
 		}

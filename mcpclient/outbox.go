@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/cupule/cupule/internal/rawio"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -38,11 +41,16 @@ func (p *parcel) withdraw() bool {
 	return p.state.CompareAndSwap(waiting, withdrawn) || p.state.Load() == refused
 }
 
-// outbox writes frames to a peer that may stop reading at any time: from a goroutine of
-// its own, so that no caller waits for the peer longer than it wants to. Frames that wait
-// together are written together.
+// outbox writes frames to a peer that may stop reading at any time. A caller writes a small
+// frame itself if nothing waits before it and the pipe takes it at once. Everything else goes
+// to a goroutine, so that no caller waits for the peer longer than it wants to; frames that
+// wait together are written together.
 type outbox struct {
-	w     io.WriteCloser
+	w       io.WriteCloser
+	raw     *rawio.Writer // nil where writing always may wait
+	writing sync.Mutex    // held by whoever writes
+	behind  atomic.Int32  // frames that the goroutine has to write
+
 	queue chan *parcel
 	stop  chan struct{}
 	once  sync.Once
@@ -54,6 +62,14 @@ const (
 	outboxQueue = 128
 	outboxBatch = 32 << 10
 )
+
+// atomicWrite returns how much the system puts into a pipe whole or not at all: PIPE_BUF.
+func atomicWrite() int {
+	if runtime.GOOS == "linux" {
+		return 4096
+	}
+	return 512 // POSIX promises as much
+}
 
 var errOutboxClosed = errors.New("the connection is closed")
 
@@ -70,19 +86,22 @@ func release(buf *[]byte) {
 
 func newOutbox(w io.WriteCloser) *outbox {
 	o := &outbox{w: w, queue: make(chan *parcel, outboxQueue), stop: make(chan struct{}), done: make(chan struct{})}
+	if f, ok := w.(*os.File); ok {
+		o.raw = rawio.New(f)
+	}
 	go o.run()
 	return o
 }
 
-// put queues a frame, and waits for room while ctx lasts.
+// put writes a frame, or queues it and waits for room while ctx lasts.
 func (o *outbox) put(ctx context.Context, p *parcel) error {
-	select {
-	case <-o.stop:
+	if o.closing() {
 		return errOutboxClosed
-	case <-o.done:
-		return errOutboxClosed
-	default:
 	}
+	if o.writeNow(p) {
+		return nil
+	}
+	o.behind.Add(1)
 	select {
 	case o.queue <- p:
 		return nil
@@ -91,23 +110,51 @@ func (o *outbox) put(ctx context.Context, p *parcel) error {
 	case <-o.stop:
 		return errOutboxClosed
 	case <-ctx.Done():
+		o.behind.Add(-1)
 		return context.Cause(ctx)
+	}
+}
+
+// writeNow writes a frame from the caller's goroutine, or nothing of it.
+func (o *outbox) writeNow(p *parcel) bool {
+	if o.raw == nil || len(*p.buf) > atomicWrite() || o.behind.Load() > 0 || !o.writing.TryLock() {
+		return false
+	}
+	defer o.writing.Unlock()
+	if !p.state.CompareAndSwap(waiting, taken) {
+		return false
+	}
+	if n, _ := o.raw.Write(*p.buf); n < len(*p.buf) {
+		p.state.Store(waiting) // the goroutine meets the error again
+		return false
+	}
+	p.state.Store(written)
+	release(p.buf)
+	return true
+}
+
+func (o *outbox) closing() bool {
+	select {
+	case <-o.stop:
+		return true
+	case <-o.done:
+		return true
+	default:
+		return false
 	}
 }
 
 // offer queues a frame if there is room.
 func (o *outbox) offer(buf []byte) bool {
-	select {
-	case <-o.stop:
+	if o.closing() {
 		return false
-	case <-o.done:
-		return false
-	default:
 	}
+	o.behind.Add(1)
 	select {
 	case o.queue <- &parcel{buf: &buf}:
 		return true
 	default:
+		o.behind.Add(-1)
 		return false
 	}
 }
@@ -146,7 +193,9 @@ func (o *outbox) run() {
 // gather takes p and what waits behind it, up to a batch.
 func (o *outbox) gather(batch []byte, parcels []*parcel, p *parcel) ([]byte, []*parcel) {
 	for {
-		if p.state.CompareAndSwap(waiting, taken) {
+		if !p.state.CompareAndSwap(waiting, taken) {
+			o.behind.Add(-1)
+		} else {
 			parcels = append(parcels, p)
 			if len(batch) == 0 && len(*p.buf) >= outboxBatch {
 				return *p.buf, parcels
@@ -168,7 +217,10 @@ func (o *outbox) write(batch []byte, parcels []*parcel) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	o.writing.Lock()
 	n, err := o.w.Write(batch)
+	o.writing.Unlock()
+	o.behind.Add(-int32(len(parcels)))
 	for _, p := range parcels {
 		size := len(*p.buf)
 		switch {

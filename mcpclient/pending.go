@@ -19,7 +19,7 @@ type pending struct {
 	limit    int
 	output   registry.Limit
 	shape    *shape // the request's
-	parcel   *parcel
+	parcel   parcel
 	answer   chan answer            // holds one
 	progress chan registry.Progress // nil where nobody asked
 }
@@ -54,7 +54,7 @@ func (c *calls) init() {
 }
 
 func (c *calls) add(r *request) (*pending, error) {
-	p := &pending{limit: r.limit, output: r.output, shape: &r.shape, parcel: new(parcel), answer: make(chan answer, 1)}
+	p := &pending{limit: r.limit, output: r.output, shape: &r.shape, answer: make(chan answer, 1)}
 	if r.progress != nil {
 		p.progress = make(chan registry.Progress, MaxProgress)
 	}
