@@ -125,7 +125,7 @@ type Operation struct {
 	Params json.RawMessage
 	Result json.RawMessage
 	At     effects.Position
-	// ParamsAt and ResultAt are where the schemas stand.
+	// ParamsAt and ResultAt are where the keys of the schemas stand.
 	ParamsAt effects.Position
 	ResultAt effects.Position
 }

@@ -14,10 +14,10 @@ func (b *builder) operations(root *value) {
 			Timeout: duration(v.get("timeout"), 0), MaxOutput: bytesOf(v.get("max_output"), 0),
 		}
 		if params := v.get("params"); params != nil {
-			o.Params, o.ParamsAt = params.raw, params.at
+			o.Params, o.ParamsAt = params.raw, params.key
 		}
 		if result := v.get("result"); result != nil {
-			o.Result, o.ResultAt = result.raw, result.at
+			o.Result, o.ResultAt = result.raw, result.key
 		}
 		b.cfg.Operations[name] = o
 		if tool := v.get("tool"); tool != nil {

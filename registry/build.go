@@ -39,12 +39,12 @@ func (b *builder) sorted() []*Operation {
 func (b *builder) add(op Operation) {
 	before := len(b.problems)
 	e := &entry{Operation: op, exact: op.exact != nil && bytes.Equal(op.exact, op.Params)}
-	reportAt := func(at effects.Position) func(string, ...any) {
+	reportIn := func(key string, at effects.Position) func(string, ...any) {
 		return func(format string, args ...any) {
-			b.problems = append(b.problems, Problem{Operation: op.Name, At: cmp.Or(at, op.At), Message: fmt.Sprintf(format, args...)})
+			b.problems = append(b.problems, Problem{Operation: op.Name, Key: key, At: cmp.Or(at, op.At), Message: fmt.Sprintf(format, args...)})
 		}
 	}
-	report := reportAt(op.At)
+	report := reportIn("", op.At)
 	b.checkName(op, report)
 	b.bind(e, report)
 	checkLimits(op, report)
@@ -52,8 +52,8 @@ func (b *builder) add(op Operation) {
 	if op.problem != nil {
 		report("%v", op.problem)
 	}
-	e.params = compile("params", op.Params, reportAt(op.ParamsAt))
-	compile("result", op.Result, reportAt(op.ResultAt))
+	e.params = compile(op.Params, reportIn("params", op.ParamsAt))
+	compile(op.Result, reportIn("result", op.ResultAt))
 	if len(b.problems) > before {
 		return
 	}

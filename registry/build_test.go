@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -38,8 +39,8 @@ func TestEveryProblemAtOnce(t *testing.T) {
 		`operation "limits": timeout -1ns is out of range`,
 		`operation "limits": max_output 67108865 is out of range`,
 		`operation "narrow": its effects (none) don't cover those of tool s/t: add mutation`,
-		`operation "schema": its params schema is invalid`,
-		`operation "schema": its result schema is invalid`,
+		`operation "schema", params: the schema is invalid`,
+		`operation "schema", result: the schema is invalid`,
 		`operation "bound": it has a handler already`,
 		`operation "typed": no schema can be derived`,
 		`operation "nil": it has no handler`,
@@ -94,6 +95,34 @@ func TestSchemas(t *testing.T) {
 		_, err := New([]Operation{{Name: "op", Handler: echo, Params: json.RawMessage(test.schema)}}, nil)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestSchemaProblems(t *testing.T) {
+	const types = "value must be one of 'array', 'boolean', 'integer', 'null', 'number', 'object', 'string'"
+	for _, test := range []struct{ schema, want string }{
+		{`{"type":"nothing"}`, "at /type: " + types},
+		{`{"type":5}`, "at /type: " + types},
+		{`{"type":["a","string",1]}`, "at /type/0: " + types + "; at /type/2: " + types},
+		{`{"type":[]}`, "at /type: minItems: got 0, want 1"},
+		{`{"type":["null","null"]}`, "at /type: items at 0 and 1 are equal"},
+		{`{"properties":{"x":{"type":"y","minimum":"1"}}}`, "at /properties/x/minimum: got string, want number; at /properties/x/type: " + types},
+		{`{"required":"x"}`, "at /required: got string, want array"},
+		{`{"pattern":"("}`, "at /pattern: '(' is not valid regex: error parsing regexp: missing closing ): `(`"},
+		{`7`, "got number, want boolean or object"},
+		{`{"$ref":"#/none"}`, `json-pointer in "#/none" not found`},
+	} {
+		at := effects.Position{File: "f", Line: 2, Column: 3}
+		_, err := New([]Operation{{Name: "op", Handler: echo, Params: json.RawMessage(test.schema), ParamsAt: at}}, nil)
+		unbuilt, ok := errors.AsType[*BuildError](err)
+		if !ok {
+			t.Errorf("%s: %v", test.schema, err)
+			continue
+		}
+		want := []Problem{{Operation: "op", Key: "params", At: at, Message: "the schema is invalid: " + test.want}}
+		if diff := cmp.Diff(want, unbuilt.Problems); diff != "" {
+			t.Errorf("%s\n%s", test.schema, diff)
 		}
 	}
 }

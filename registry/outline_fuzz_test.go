@@ -21,7 +21,7 @@ func FuzzOutline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := draw{data}
 		text := d.schema(3)
-		s := compile("params", json.RawMessage(text), func(string, ...any) {})
+		s := compile(json.RawMessage(text), func(string, ...any) {})
 		if s == nil {
 			return
 		}
@@ -39,7 +39,7 @@ func FuzzOutlineText(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text, value string) {
-		s := compile("params", json.RawMessage(text), func(string, ...any) {})
+		s := compile(json.RawMessage(text), func(string, ...any) {})
 		if s == nil || strictjson.Valid([]byte(value), strictjson.MaxDepth) != nil {
 			return
 		}
@@ -218,7 +218,7 @@ func FuzzExactDecoding(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	op := Typed(Operation{Name: "op"}, func(_ context.Context, _ *Call, p decoded) (decoded, error) { return p, nil })
-	s := compile("params", op.Params, func(format string, args ...any) { f.Fatalf(format, args...) })
+	s := compile(op.Params, func(format string, args ...any) { f.Fatalf(format, args...) })
 	if op.exact == nil {
 		f.Fatal("the type is not exact")
 	}

@@ -43,7 +43,7 @@ var outlines = []struct{ schema, certain, uncertain string }{
 
 func TestOutlines(t *testing.T) {
 	for _, test := range outlines {
-		s := compile("params", json.RawMessage(test.schema), func(format string, args ...any) { t.Errorf(format, args...) })
+		s := compile(json.RawMessage(test.schema), func(format string, args ...any) { t.Errorf(format, args...) })
 		for list, want := range map[string]bool{test.certain: true, test.uncertain: false} {
 			for _, value := range strings.Fields(list) {
 				if seen := s.outline.look([]byte(value)); seen.certain() != want {
@@ -63,7 +63,7 @@ func TestManyRequiredFields(t *testing.T) {
 			value = append(value, fmt.Sprintf(`"k%d": 1`, i))
 		}
 		text := `{"required":[` + strings.Join(required, ",") + `]}`
-		s := compile("params", json.RawMessage(text), func(format string, args ...any) { t.Errorf(format, args...) })
+		s := compile(json.RawMessage(text), func(format string, args ...any) { t.Errorf(format, args...) })
 		if seen := s.outline.look([]byte("{" + strings.Join(value, " , ") + "}")); seen.certain() != certain {
 			t.Errorf("%d required fields: certain %v", n, !certain)
 		}

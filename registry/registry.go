@@ -28,7 +28,9 @@ type Options struct {
 // Problem is one thing that keeps a registry from being built.
 type Problem struct {
 	Operation string
-	// At is where the operation stands in the configuration; zero when unknown.
+	// Key is the part of the operation that is wrong, "params" or "result"; "" for others.
+	Key string
+	// At is where the operation or its key stands in the configuration; zero when unknown.
 	At      effects.Position
 	Message string
 }
@@ -36,6 +38,9 @@ type Problem struct {
 // String returns the problem with its position where that is known.
 func (p Problem) String() string {
 	text := fmt.Sprintf("operation %q: %s", p.Operation, p.Message)
+	if p.Key != "" {
+		text = fmt.Sprintf("operation %q, %s: %s", p.Operation, p.Key, p.Message)
+	}
 	if at := p.At.String(); at != "" {
 		text = at + ": " + text
 	}

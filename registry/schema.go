@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -32,17 +31,17 @@ const maxExponent = 400
 
 // compile returns the compiled schema, or nil after it has reported what is wrong. It
 // fetches nothing.
-func compile(what string, text json.RawMessage, report func(string, ...any)) *schema {
+func compile(text json.RawMessage, report func(string, ...any)) *schema {
 	if text == nil {
 		return nil
 	}
 	compiled, err := compileText(text)
 	if err != nil {
-		report("its %s schema is invalid: %v", what, err)
+		report("the schema is invalid: %v", err)
 		return nil
 	}
 	if at := findCycle(compiled); at != "" {
-		report("its %s schema never ends: %s refers to itself without going deeper into the value", what, at)
+		report("the schema never ends: %s refers to itself without going deeper into the value", at)
 		return nil
 	}
 	s := &schema{compiled: compiled, absent: json.RawMessage("{}"), outline: outlineOf(compiled)}
@@ -82,19 +81,6 @@ func compileText(text json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, compileError(err)
 	}
 	return compiled, nil
-}
-
-// compileError returns the compiler's error on one line, with paths instead of its URLs.
-func compileError(err error) error {
-	var invalid *jsonschema.ValidationError
-	if wrong, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok && errors.As(wrong.Err, &invalid) {
-		var list []string
-		for _, p := range problems(invalid) {
-			list = append(list, fmt.Sprintf("at %q: %s", p.Path, p.Message))
-		}
-		return errors.New(strings.Join(list, "; "))
-	}
-	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaURL, "")), " "))
 }
 
 // checkText refuses what two parsers could read differently, and numbers that can't be

@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -13,7 +15,7 @@ const (
 	maxProblemMessage = 300 // bytes
 )
 
-// problems lists the paths at which a value does not match, at most maxProblems.
+// problems lists the paths at which a value does not match, in their order, at most maxProblems.
 func problems(invalid *jsonschema.ValidationError) []ParamProblem {
 	var list []ParamProblem
 	left := 0
@@ -32,6 +34,7 @@ func problems(invalid *jsonschema.ValidationError) []ParamProblem {
 		list = append(list, problem(e))
 	}
 	walk(invalid)
+	slices.SortStableFunc(list, func(a, b ParamProblem) int { return strings.Compare(a.Path, b.Path) })
 	if left > 0 {
 		list = append(list, ParamProblem{Message: fmt.Sprintf("and %d more", left)})
 	}
@@ -63,4 +66,33 @@ func pointer(path []string) string {
 		b.WriteString("/" + pointerEscapes.Replace(key))
 	}
 	return b.String()
+}
+
+// compileError returns the compiler's error on one line, with paths instead of its URLs.
+func compileError(err error) error {
+	var invalid *jsonschema.ValidationError
+	if wrong, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok && errors.As(wrong.Err, &invalid) {
+		var list []string
+		for _, p := range telling(problems(invalid)) {
+			list = append(list, strings.TrimPrefix(fmt.Sprintf("at %s: %s", p.Path, p.Message), "at : "))
+		}
+		return errors.New(strings.Join(list, "; "))
+	}
+	return errors.New(strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), schemaURL, "")), " "))
+}
+
+// telling leaves out what comes from forms of a keyword that were not meant: that a type
+// is no list where it is no known type, or no type where one in its list is unknown.
+func telling(list []ParamProblem) []ParamProblem {
+	var kept []ParamProblem
+	for i, p := range list {
+		mistaken := strings.HasPrefix(p.Message, "got ") && slices.ContainsFunc(list[:i], func(q ParamProblem) bool { return q.Path == p.Path })
+		better := slices.ContainsFunc(list[i+1:], func(q ParamProblem) bool {
+			return q.Path == p.Path && !strings.HasPrefix(q.Message, "got ") || strings.HasPrefix(q.Path, p.Path+"/")
+		})
+		if !mistaken && !better {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }

@@ -104,7 +104,11 @@ func problemsOf(err error) ([]finding, error) {
 	}
 	if unbuilt, ok := errors.AsType[*registry.BuildError](err); ok {
 		for _, p := range unbuilt.Problems {
-			list = append(list, finding{"problem", p.At.String(), "operations." + p.Operation, p.Message})
+			path := "operations." + p.Operation
+			if p.Key != "" {
+				path += "." + p.Key
+			}
+			list = append(list, finding{"problem", p.At.String(), path, p.Message})
 		}
 		return list, nil
 	}
