@@ -31,6 +31,8 @@ type Config struct {
 	Operations map[string]*Operation
 	Callers    map[string]*Caller
 	Serve      Serve
+
+	places map[string]effects.Position // of keys and list items, by their path
 }
 
 // Server is one MCP server under mcp. Exactly one of Stdio and HTTP is set.

@@ -49,7 +49,7 @@ func ExampleConfig_Warnings() {
 	rule := cfg.MCP["library"].Allowed["search"]
 	fmt.Println(rule.Effects, rule.Timeout, rule.Declared.Of(effects.NetworkRead))
 	// Output:
-	// app.yaml:3:5: mcp.library.stdio.env.TOKEN: the variable LIBRARY_TOKEN is not set
+	// app.yaml:3:37: mcp.library.stdio.env.TOKEN: the variable LIBRARY_TOKEN is not set
 	// network_read 30s app.yaml:5:26
 }
 

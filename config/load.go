@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/cupule/cupule/effects"
 )
 
 // Load reads and checks a file. It returns an *Error with every problem, or the error of
@@ -42,8 +44,10 @@ func Parse(name string, data []byte) (*Config, error) {
 	if problems != nil {
 		return nil, &Error{Problems: problems}
 	}
-	b := &builder{reader: reader{source: source}, cfg: &Config{File: name, Dir: folder(name)}}
-	b.build(b.read(root, file, ""))
+	b := &builder{reader: reader{source: source}, cfg: &Config{File: name, Dir: folder(name), places: map[string]effects.Position{}}}
+	tree := b.read(root, file, "")
+	b.build(tree)
+	tree.placesTo(b.cfg.places)
 	if len(b.problems) > 0 {
 		return nil, &Error{Problems: sorted(b.problems)}
 	}

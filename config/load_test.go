@@ -12,6 +12,7 @@ import (
 
 	"github.com/cupule/cupule/effects"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // sample returns the configuration that testdata/problems/valid.txtar holds.
@@ -97,7 +98,7 @@ func TestLoadSample(t *testing.T) {
 				Certificate: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), At: at(36, 7)},
 		}},
 	}
-	if diff := cmp.Diff(want, cfg); diff != "" {
+	if diff := cmp.Diff(want, cfg, cmpopts.IgnoreUnexported(Config{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

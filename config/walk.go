@@ -71,6 +71,20 @@ func (v *value) int() int64 {
 
 func (v *value) bool() bool { return v != nil && v.flag }
 
+// placesTo adds where the value and what it holds stand.
+func (v *value) placesTo(places map[string]effects.Position) {
+	if v == nil {
+		return
+	}
+	places[v.path] = v.key
+	for _, entry := range v.of {
+		entry.placesTo(places)
+	}
+	for _, item := range v.items {
+		item.placesTo(places)
+	}
+}
+
 func (r *reader) at(n *yaml.Node) effects.Position { return r.position(n.Line, n.Column) }
 
 func (r *reader) report(at effects.Position, path, format string, args ...any) {

@@ -74,7 +74,16 @@ type warner struct {
 	found    []Problem
 }
 
+// warn adds a warning at the key of this path; at is the place of what is around it,
+// for a configuration that no file was read for.
 func (w *warner) warn(at effects.Position, path, format string, args ...any) {
+	if place, known := w.cfg.places[path]; known {
+		at = place
+	}
+	w.warnAt(at, path, format, args...)
+}
+
+func (w *warner) warnAt(at effects.Position, path, format string, args ...any) {
 	w.found = append(w.found, Problem{
 		File: w.cfg.File, Line: at.Line, Column: at.Column, Path: path, Message: fmt.Sprintf(format, args...),
 	})
@@ -108,7 +117,7 @@ func (w *warner) deniedAlways(path string, set effects.Set, declared *effects.Po
 		if place := declared.Of(e); !place.IsZero() {
 			at = place
 		}
-		w.warn(at, path, "every call will be denied: the effect %s is never available", e)
+		w.warnAt(at, path, "every call will be denied: the effect %s is never available", e)
 	}
 }
 
@@ -129,7 +138,7 @@ func (w *warner) stdio(path string, s *Stdio) {
 		}
 	}
 	for _, name := range sortedKeys(s.Env) {
-		w.variable(s.At, path+".env."+name, s.Env[name])
+		w.variable(s.At, join(path+".env", name), s.Env[name])
 	}
 }
 

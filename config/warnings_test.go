@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cupule/cupule/effects"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -42,14 +43,14 @@ func TestWarnings(t *testing.T) {
 	for _, p := range mustParse(t, warned).Warnings(lookUp, noCommand) {
 		got.WriteString(p.String() + "\n")
 	}
-	want := `app.yaml:3:5: mcp.missing.stdio.command: the command nowhere is not found
-app.yaml:3:5: mcp.missing.stdio.args[0]: no variable is expanded in arguments: the program gets it as it is written
-app.yaml:3:5: mcp.missing.stdio.args[1]: no variable is expanded in arguments: the program gets it as it is written
-app.yaml:3:5: mcp.missing.stdio.env.B: the variable UNSET is not set
-app.yaml:5:11: mcp.words.stdio.command: the command npx -y x is not found; no shell splits it, arguments belong into args
-app.yaml:7:5: mcp.http.http.bearer_token_env: the variable EMPTY is empty: nobody can authenticate with it
-app.yaml:7:5: mcp.http.http.headers_env.X-A: the variable UNSET is not set
-app.yaml:7:5: mcp.http.http.proxy_env: the variable UNSET is not set
+	want := `app.yaml:3:13: mcp.missing.stdio.command: the command nowhere is not found
+app.yaml:3:38: mcp.missing.stdio.args[0]: no variable is expanded in arguments: the program gets it as it is written
+app.yaml:3:51: mcp.missing.stdio.args[1]: no variable is expanded in arguments: the program gets it as it is written
+app.yaml:3:78: mcp.missing.stdio.env.B: the variable UNSET is not set
+app.yaml:5:19: mcp.words.stdio.command: the command npx -y x is not found; no shell splits it, arguments belong into args
+app.yaml:7:39: mcp.http.http.bearer_token_env: the variable EMPTY is empty: nobody can authenticate with it
+app.yaml:7:78: mcp.http.http.headers_env.X-A: the variable UNSET is not set
+app.yaml:7:91: mcp.http.http.proxy_env: the variable UNSET is not set
 app.yaml:9:25: mcp.http.allowed.never: every call will be denied: the effect credentials is never available
 app.yaml:9:52: mcp.http.allowed.never: every call will be denied: the effect process is never available
 app.yaml:10:35: mcp.http.resources["a b"]: every call will be denied: the effect process is never available
@@ -57,19 +58,30 @@ app.yaml:11:3: mcp.idle: nothing is allowed on this server: declare tools under 
 app.yaml:13:19: operations.a.b: every call will be denied: the effect credentials is never available
 app.yaml:17:3: callers.anonymous: no listener says anonymous: true, so nobody acts as this caller
 app.yaml:18:3: callers.nobody: this caller has no token_env, so nobody can authenticate as it
-app.yaml:19:3: callers.a.operations[3]: b.* matches no operation of this file; one registered in Go may match
-app.yaml:19:3: callers.a.operations[4]: a.bc matches no operation of this file; one registered in Go may match
-app.yaml:19:3: callers.a.operations[5]: a.b.* matches no operation of this file; one registered in Go may match
-app.yaml:20:3: callers.b.token_env: its token is the same as that of caller a: neither can authenticate
-app.yaml:21:3: callers.c.token_env: its token is the same as that of caller b: neither can authenticate
-app.yaml:22:3: callers.d.token_env: the variable UNSET is not set
-app.yaml:23:3: callers.e.token_env: the variable EMPTY is empty: nobody can authenticate with it
+app.yaml:19:51: callers.a.operations[3]: b.* matches no operation of this file; one registered in Go may match
+app.yaml:19:56: callers.a.operations[4]: a.bc matches no operation of this file; one registered in Go may match
+app.yaml:19:62: callers.a.operations[5]: a.b.* matches no operation of this file; one registered in Go may match
+app.yaml:20:7: callers.b.token_env: its token is the same as that of caller a: neither can authenticate
+app.yaml:21:7: callers.c.token_env: its token is the same as that of caller b: neither can authenticate
+app.yaml:22:7: callers.d.token_env: the variable UNSET is not set
+app.yaml:23:7: callers.e.token_env: the variable EMPTY is empty: nobody can authenticate with it
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if strings.Contains(got.String(), "S3CR3T") {
 		t.Error("a secret is told")
+	}
+}
+
+// A configuration that was put together in Go has the places that it was given.
+func TestWarningsWithoutFile(t *testing.T) {
+	at := effects.Position{File: "x", Line: 7, Column: 3}
+	cfg := &Config{File: "x", Callers: map[string]*Caller{"a": {Name: "a", TokenEnv: "UNSET", At: at}}}
+	got := cfg.Warnings(func(string) (string, bool) { return "", false }, nil)
+	want := []Problem{{File: "x", Line: 7, Column: 3, Path: "callers.a.token_env", Message: "the variable UNSET is not set"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
