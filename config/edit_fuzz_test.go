@@ -11,6 +11,7 @@ var pieces = []string{
 	"      - |", "        # text", "      - 'a''b'", " # c", "# c", "  # c", "    # c", "      # c", "operations: {}", "callers: {}", "serve: {}",
 	"b: {stdio: {command: x}}", "c: {stdio: {command: \"}, #\"}}", ",", " ", "}", "{", "  d: {stdio: {command: it's}}", "---", "...", "    d:", "        stdio: {command: x}",
 	"é", "    stdio: {command: x,", "   args: [a, '}', b # c", "  ]}", "\"b\": {\"stdio\": {\"command\": \"x\"}}",
+	"mcp: &m", "mcp: &m {# c", "  b: &b {stdio: {command: x}}",
 }
 
 func compose(choice []byte) string {

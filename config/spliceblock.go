@@ -40,8 +40,8 @@ func addTo(file string, text []byte, server *Server) ([]byte, error) {
 	if p.mcp.Style&yaml.FlowStyle == 0 {
 		return p.addToBlock(server)
 	}
-	if len(p.mcp.Content) == 0 && p.mcp.Line == p.key.Line && p.root.Style&yaml.FlowStyle == 0 {
-		return p.open(server)
+	if text, ok := p.open(server); ok {
+		return text, nil
 	}
 	return p.addToFlow(p.mcp, server.Alias, func(quote bool) string { return flowServer(server, quote) })
 }
@@ -84,20 +84,21 @@ func (p *page) fill(server *Server) ([]byte, error) {
 	return p.insertLines(p.lineOf(p.key.Line+1), p.block(p.key.Column-1+indent, indent, server)), nil
 }
 
-// open replaces {} by lines. The blank before it stays, which tells close that {} stood there.
-func (p *page) open(server *Server) ([]byte, error) {
-	at := p.start(p.mcp)
-	f, ok := p.flow(at)
-	if !ok || bytes.IndexByte(p.data[at:f.end], '\n') >= 0 {
-		return nil, p.stuck()
+// open replaces {} by lines, where it stands in the line of its key and holds no line end.
+// The blank before it stays, which tells close that {} stood there.
+func (p *page) open(server *Server) ([]byte, bool) {
+	f, ok := p.flow(p.behindAnchor(p.start(p.mcp)))
+	if !ok || len(p.mcp.Content) > 0 || p.mcp.Line != p.key.Line || p.root.Style&yaml.FlowStyle != 0 ||
+		bytes.IndexByte(p.data[f.begin:f.end], '\n') >= 0 {
+		return nil, false
 	}
 	rest := *p
-	rest.data = p.splice(at, f.end, "")
-	line := bytes.IndexByte(rest.data[at:], '\n')
-	if line < 0 {
-		return rest.insertLines(len(rest.data), p.block(p.key.Column-1+indent, indent, server)), nil
+	rest.data = p.splice(f.begin, f.end, "")
+	end := len(rest.data)
+	if line := bytes.IndexByte(rest.data[f.begin:], '\n'); line >= 0 {
+		end = f.begin + line + 1
 	}
-	return rest.insertLines(at+line+1, p.block(p.key.Column-1+indent, indent, server)), nil
+	return rest.insertLines(end, p.block(p.key.Column-1+indent, indent, server)), true
 }
 
 // addToBlock writes a server behind the last one.
@@ -208,6 +209,9 @@ func (p *page) lineEnd(at int) string {
 func (p *page) close() []byte {
 	at := p.start(p.key)
 	colon := at + bytes.IndexByte(p.data[at:], ':') + 1
+	if value := colon + len(p.data[colon:]) - len(bytes.TrimLeft(p.data[colon:], " ")); p.behindAnchor(value) > value {
+		colon = value + wordLength(p.data[value:])
+	}
 	rest := p.data[colon:]
 	if len(p.root.Content) > 2 && p.next == nil && p.ownLine(p.key) && len(bytes.Trim(rest, "\r\n")) == 0 && len(rest) <= len(p.newline) {
 		from := p.lineOf(p.key.Line)

@@ -50,6 +50,23 @@ func (p *page) flow(at int) (flowMap, bool) {
 	return f, false
 }
 
+// behindAnchor returns the offset of what follows the anchor at an offset, in its line.
+func (p *page) behindAnchor(at int) int {
+	if at >= len(p.data) || p.data[at] != '&' {
+		return at
+	}
+	at += wordLength(p.data[at:])
+	return at + len(p.data[at:]) - len(bytes.TrimLeft(p.data[at:], " "))
+}
+
+// wordLength returns how many bytes stand before the first blank.
+func wordLength(text []byte) int {
+	if i := bytes.IndexAny(text, " \t\r\n"); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
 // quoted returns the length of the quoted text that text begins with.
 func quoted(text []byte) int {
 	for i := 1; i < len(text); i++ {
@@ -74,13 +91,15 @@ func lineLength(text []byte) int {
 
 // addToFlow writes an entry behind the last one of a mapping in braces.
 func (p *page) addToFlow(n *yaml.Node, name string, write func(quote bool) string) ([]byte, error) {
-	f, ok := p.flow(p.start(n))
+	f, ok := p.flow(p.behindAnchor(p.start(n)))
 	if !ok {
 		return nil, p.stuck()
 	}
 	quote := len(p.root.Content) > 0 && p.root.Content[0].Style&yaml.DoubleQuotedStyle != 0
 	entry := flowText(name, quote) + ": " + write(quote)
 	switch count := len(f.commas); {
+	case len(n.Content) == 0 && p.data[f.begin+1] == '#':
+		return p.splice(f.begin+1, f.begin+1, entry+" "), nil
 	case len(n.Content) == 0:
 		return p.splice(f.begin+1, f.begin+1, entry), nil
 	case count > 0 && f.last == f.commas[count-1]+1:
@@ -92,7 +111,7 @@ func (p *page) addToFlow(n *yaml.Node, name string, write func(quote bool) strin
 
 // removeFromFlow takes an entry out of a mapping in braces, with one comma.
 func (p *page) removeFromFlow(n, key *yaml.Node) ([]byte, error) {
-	f, ok := p.flow(p.start(n))
+	f, ok := p.flow(p.behindAnchor(p.start(n)))
 	if !ok {
 		return nil, p.stuck()
 	}
