@@ -72,9 +72,9 @@ func (c *Client) Check(ctx context.Context, server string, inv effects.Invocatio
 }
 
 func (h *Health) look(ctx context.Context, l *link) error {
-	h.Protocol, h.Info, h.Capabilities = l.agreed.version, l.agreed.server, l.agreed.capabilities
+	h.Protocol, h.Info, h.Capabilities = l.agreed.version, l.agreed.info(), l.agreed.able()
 	if len(l.server.Allowed) > 0 || len(l.server.Prompts) == 0 {
-		found, _, err := l.catalog(ctx)
+		found, err := l.readTools(ctx)
 		if err != nil {
 			return err
 		}
@@ -82,8 +82,8 @@ func (h *Health) look(ctx context.Context, l *link) error {
 		h.compare(effects.Tool, found, l.server.Allowed)
 	}
 	if len(l.server.Prompts) > 0 {
-		found, err := l.list(ctx, promptList)
-		if err != nil {
+		found := newCatalog(promptList, false, func(name string) bool { return l.server.Prompts[name] != nil })
+		if err := l.list(ctx, found); err != nil {
 			return err
 		}
 		h.compare(effects.Prompt, found, l.server.Prompts)
@@ -118,9 +118,6 @@ func judgeEntry(kind effects.Kind, e *entry, declared effects.Set) (Problem, str
 		return Malformed, "the server's definition is malformed: " + e.problem
 	case kind != effects.Tool:
 		return "", ""
-	}
-	if _, err := decodeTool(e.raw); err != nil {
-		return Malformed, "the server's definition is malformed: it can't be read"
 	}
 	if text := contradiction(e.raw, declared); text != "" {
 		return Contradicted, text

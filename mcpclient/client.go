@@ -44,6 +44,8 @@ type Client struct {
 	stopping chan struct{} // closed when Close begins
 	stopped  chan struct{} // closed when it has ended
 
+	large chan struct{} // holds a token for each large list that is being read
+
 	work sync.WaitGroup // calls in flight, and what ends sessions behind their backs
 
 	mu     sync.Mutex
@@ -66,6 +68,7 @@ func New(cfg *config.Config, opts *Options) (*Client, error) {
 		observer: opts.Observer,
 		log:      opts.Logger,
 		dial:     dial,
+		large:    make(chan struct{}, maxLargeLists),
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 		peers:    make(map[peer]struct{}),

@@ -19,12 +19,15 @@ type conn struct {
 	notes  *notes // of the session; nil drops them
 	agreed atomic.Pointer[agreement]
 	calls  calls
+
+	reading *place // for the line that is being read; of the reading goroutine
 }
 
 func newConn(c child, stdin io.WriteCloser, stdout io.Reader, mask masker, n *notes) *conn {
 	k := &conn{pipe: newPipe(c, stdin, stdout, mask), notes: n}
 	k.calls.init()
 	k.agreed.Store(&agreement{})
+	k.in.Bound(largeList, k.claim)
 	k.start(k, stdout)
 	return k
 }

@@ -9,7 +9,10 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-func (k *conn) frameLimit() int { return k.calls.frameLimit() }
+func (k *conn) frameLimit() int {
+	k.lineRead()
+	return k.calls.frameLimit()
+}
 
 func (k *conn) drop() { k.notes.drop() }
 
@@ -82,6 +85,9 @@ func complete(resultType json.RawMessage) error {
 }
 
 func tooLarge(p *pending) error {
+	if refused := p.place.refusal(); refused != nil {
+		return refused
+	}
 	return limited(failure(registry.KindOutputTooLarge, registry.Completed, "the output is larger than the %s", p.output), p.output)
 }
 

@@ -38,7 +38,7 @@ func FuzzPeer(f *testing.F) {
 			}
 			_, _ = newResult(a.result, *p.shape)
 			_ = checkArray(a.result, "contents")
-			_, _ = (&catalog{entries: map[string]*entry{}}).take(toolList, a.result)
+			_, _ = newCatalog(toolList, true, all).take(a.result)
 		} else if ok && asError(a.err).Kind != registry.KindUpstreamError && asError(a.err).Kind != registry.KindOutputTooLarge {
 			t.Fatalf("%q: %v", in, a.err)
 		}
@@ -53,6 +53,8 @@ func FuzzPeer(f *testing.F) {
 	})
 }
 
+func all(string) bool { return true }
+
 // FuzzCatalog reads a list of tools, and looks at every tool in it.
 func FuzzCatalog(f *testing.F) {
 	for _, s := range []string{
@@ -65,8 +67,8 @@ func FuzzCatalog(f *testing.F) {
 		if strictjson.Valid(in, maxDepth) != nil || strictjson.KindOf(in) != strictjson.Object {
 			return
 		}
-		c := &catalog{entries: map[string]*entry{}}
-		if _, err := c.take(toolList, in); err != nil {
+		c := newCatalog(toolList, true, all)
+		if _, err := c.take(in); err != nil {
 			return
 		}
 		for _, name := range c.names {

@@ -98,6 +98,7 @@ func fieldValue(line []byte) []byte {
 // readEvents reads a stream up to the answer.
 func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
 	e := events{in: frame.NewLines(body, readBuffer), limit: x.request.limit + FrameOverhead}
+	e.in.Bound(largeList, x.claim)
 	for {
 		data, err := e.next()
 		if errors.Is(err, errEventTooLong) {

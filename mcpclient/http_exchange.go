@@ -151,7 +151,7 @@ func (x *exchange) readJSON(resp *http.Response) (json.RawMessage, error) {
 	if resp.ContentLength > int64(limit) {
 		return nil, x.tooLarge()
 	}
-	body, err := readBody(resp, limit)
+	body, err := x.readBody(resp, limit)
 	m := parse(trimBOM(body))
 	switch {
 	case err != nil && m.problem != "":
@@ -177,7 +177,7 @@ func why(problem string) string {
 }
 
 func (x *exchange) pending() *pending {
-	return &pending{limit: x.request.limit, output: x.request.output, shape: &x.request.shape}
+	return &pending{limit: x.request.limit, output: x.request.output, place: x.request.place, shape: &x.request.shape}
 }
 
 func (x *exchange) tooLarge() error { return tooLarge(x.pending()) }
@@ -189,17 +189,26 @@ func (x *exchange) answers(m *message) bool {
 }
 
 // readBody reads at most limit bytes and one more. With an error it returns what came before.
-func readBody(resp *http.Response, limit int) ([]byte, error) {
-	size := int64(512)
+func (x *exchange) readBody(resp *http.Response, limit int) ([]byte, error) {
+	size := 512
 	if resp.ContentLength > 0 {
-		size = resp.ContentLength + 1
+		size = int(min(resp.ContentLength, int64(limit))) + 1
 	}
-	buf := make([]byte, 0, min(size, int64(limit)+1))
+	var buf []byte
 	for {
 		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), min(2*cap(buf), limit+1))
+			if size > largeList {
+				atOnce, err := x.claim()
+				if err != nil {
+					return buf, err
+				}
+				if atOnce && resp.ContentLength < 0 {
+					size = limit + 1
+				}
+			}
+			grown := make([]byte, len(buf), min(size, limit+1))
 			copy(grown, buf)
-			buf = grown
+			buf, size = grown, 2*cap(grown)
 		}
 		n, err := resp.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

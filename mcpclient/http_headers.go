@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
@@ -41,7 +42,7 @@ func collect(schema json.RawMessage, path []string, seen map[string]bool, list *
 			continue
 		}
 		for property := range strictjson.Members(m.Value) {
-			at := append(path[:len(path):len(path)], string(property.Key))
+			at := append(path, string(property.Key))
 			if err := mark(property.Value, at, seen, list); err != nil {
 				return err
 			}
@@ -79,7 +80,7 @@ func mark(property json.RawMessage, at []string, seen map[string]bool, list *[]b
 		return fmt.Errorf("more than %d parameters have an x-mcp-header", maxBindings)
 	}
 	seen[lower] = true
-	*list = append(*list, binding{path: at, header: name})
+	*list = append(*list, binding{path: slices.Clone(at), header: name})
 	return nil
 }
 

@@ -9,8 +9,11 @@ const (
 	MaxCatalogPages   = 64
 	MaxCatalogEntries = 1_000
 	MaxCatalogBytes   = 4 << 20
+	// MaxDefinition bounds the definition of one tool, resource, template or prompt; a larger
+	// one can't be used.
+	MaxDefinition = 128 << 10
 	// MaxControlBytes bounds an answer of the negotiation.
-	MaxControlBytes = 1 << 20
+	MaxControlBytes = 256 << 10
 	// FrameOverhead is how much a frame may hold beside the result in it, and the largest
 	// notification or request of a server that is read.
 	FrameOverhead = 64 << 10

@@ -61,7 +61,8 @@ func (l *link) catalog(ctx context.Context) (c *catalog, known bool, err error) 
 
 // readCatalog reads the list, and keeps it unless it has changed meanwhile.
 func (l *link) readCatalog(ctx context.Context, epoch int) (*catalog, error) {
-	c, err := l.list(ctx, toolList)
+	c := newCatalog(toolList, false, l.server.allows)
+	err := l.list(ctx, c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.reading
@@ -79,6 +80,24 @@ func (l *link) readCatalog(ctx context.Context, epoch int) (*catalog, error) {
 	return c, nil
 }
 
+// readTools reads the list with its definitions, and keeps it without them unless it has
+// changed meanwhile.
+func (l *link) readTools(ctx context.Context) (*catalog, error) {
+	l.mu.Lock()
+	epoch := l.epoch
+	l.mu.Unlock()
+	c := newCatalog(toolList, true, l.server.allows)
+	if err := l.list(ctx, c); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.epoch == epoch {
+		l.tools = c.index()
+	}
+	return c, nil
+}
+
 // forget drops the list of tools: the server says that it has changed, or somebody wants to know.
 func (l *link) forget() {
 	l.mu.Lock()
@@ -89,19 +108,16 @@ func (l *link) forget() {
 
 // findTool looks up one tool. One that is not in a list from memory may have come since.
 func (l *link) findTool(ctx context.Context, name string) (*entry, error) {
+	if l.once && l.tools == nil {
+		return l.findOnly(ctx, name)
+	}
 	for {
 		c, known, err := l.catalog(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l.mu.Lock()
 		e, missing := c.tool(name)
-		l.mu.Unlock()
 		switch {
-		case missing == nil && l.once:
-			// A large list must not stay in memory for as long as the call takes.
-			l.forget()
-			return e.alone(), nil
 		case missing == nil:
 			return e, nil
 		case !known:
@@ -109,6 +125,19 @@ func (l *link) findTool(ctx context.Context, name string) (*entry, error) {
 		}
 		l.forget()
 	}
+}
+
+// findOnly looks up the one tool that a session is for.
+func (l *link) findOnly(ctx context.Context, name string) (*entry, error) {
+	c := newCatalog(toolList, false, func(other string) bool { return other == name })
+	if err := l.list(ctx, c); err != nil {
+		return nil, err
+	}
+	e, missing := c.tool(name)
+	if missing != nil {
+		return nil, missing
+	}
+	return e, nil
 }
 
 // toolCall makes the request that calls a tool.

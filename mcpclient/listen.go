@@ -27,7 +27,7 @@ func (l *link) listen() {
 
 // lists names the lists whose changes the server tells of.
 func (l *link) lists() string {
-	c, text := l.agreed.capabilities, ""
+	text := ""
 	add := func(able bool, name string) {
 		if able && text != "" {
 			text += ","
@@ -36,12 +36,9 @@ func (l *link) lists() string {
 			text += `"` + name + `":true`
 		}
 	}
-	if c == nil {
-		return ""
-	}
-	add(c.Tools != nil && c.Tools.ListChanged, "toolsListChanged")
-	add(c.Prompts != nil && c.Prompts.ListChanged, "promptsListChanged")
-	add(c.Resources != nil && c.Resources.ListChanged, "resourcesListChanged")
+	add(l.agreed.can("tools", "listChanged"), "toolsListChanged")
+	add(l.agreed.can("prompts", "listChanged"), "promptsListChanged")
+	add(l.agreed.can("resources", "listChanged"), "resourcesListChanged")
 	return text
 }
 

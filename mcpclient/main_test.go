@@ -18,6 +18,13 @@ const serverVariable = "MCPCLIENT_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
+	if task := os.Getenv(burdenVariable); task != "" {
+		if err := runBurden(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
 	if kind := os.Getenv(serverVariable); kind != "" {
 		if err := runServer(kind); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -32,6 +39,8 @@ func runServer(kind string) error {
 	switch kind {
 	case "sdk":
 		return sdkServer().Run(context.Background(), &mcp.StdioTransport{})
+	case "fat":
+		return runFat(os.Getenv("FAT"))
 	case "crash":
 		return fmt.Errorf("no index: %s", os.Getenv("TOKEN"))
 	}

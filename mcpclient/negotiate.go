@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -27,10 +28,31 @@ var legacies = []string{legacy, "2025-06-18", "2025-03-26", "2024-11-05"}
 type agreement struct {
 	version      string
 	modern       bool
-	meta         []byte // the members that every request's _meta carries, modern only
-	server       *mcp.Implementation
-	capabilities *mcp.ServerCapabilities
+	meta         []byte          // the members that every request's _meta carries, modern only
+	server       json.RawMessage // as it came, or nil: decoding it takes many times its size
+	capabilities json.RawMessage // likewise
 	instructions string
+}
+
+// info returns what the server says of itself, or nil.
+func (a *agreement) info() *mcp.Implementation { return decoded[mcp.Implementation](a.server) }
+
+// able returns what the server says that it can do, or nil.
+func (a *agreement) able() *mcp.ServerCapabilities {
+	return decoded[mcp.ServerCapabilities](a.capabilities)
+}
+
+// can reports whether the server says that it has a feature with this flag.
+func (a *agreement) can(feature, flag string) bool {
+	return string(memberOf(memberOf(a.capabilities, feature), flag)) == "true"
+}
+
+func decoded[T any](raw json.RawMessage) *T {
+	v := new(T)
+	if raw == nil || json.Unmarshal(raw, v) != nil {
+		return nil
+	}
+	return v
 }
 
 // identity is what the client says of itself.
@@ -71,26 +93,29 @@ func probe(ctx context.Context, p peer, id identity, d time.Duration) (*agreemen
 	if err != nil {
 		return nil, probeFailed(ctx, p, err)
 	}
-	var r mcp.DiscoverResult
-	if err := json.Unmarshal(raw, &r); err != nil || !slices.Contains(r.SupportedVersions, modern) {
+	if !speaks(raw, modern) {
 		return nil, errLegacy
 	}
 	agreed := *a
-	agreed.capabilities, agreed.instructions = r.Capabilities, r.Instructions
-	agreed.server = serverInfo(raw)
+	agreed.describe(raw, memberOf(memberOf(raw, "_meta"), mcp.MetaKeyServerInfo))
 	p.adopt(&agreed)
 	return &agreed, nil
 }
 
-func serverInfo(raw json.RawMessage) *mcp.Implementation {
-	var r struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
+// speaks reports whether the answer to server/discover names this revision.
+func speaks(raw json.RawMessage, version string) bool {
+	for v := range strictjson.Elements(memberOf(raw, "supportedVersions")) {
+		if s, _ := text(v); s == version {
+			return true
+		}
 	}
-	info := new(mcp.Implementation)
-	if json.Unmarshal(raw, &r) != nil || json.Unmarshal(r.Meta[mcp.MetaKeyServerInfo], info) != nil {
-		return nil
-	}
-	return info
+	return false
+}
+
+// describe keeps what a server says of itself in its answer to the handshake.
+func (a *agreement) describe(raw, server json.RawMessage) {
+	a.server, a.capabilities = server, memberOf(raw, "capabilities")
+	a.instructions, _ = text(memberOf(raw, "instructions"))
 }
 
 // probeFailed tells servers that need a fresh session from those that can go on with an older protocol.
@@ -125,14 +150,15 @@ func initialize(ctx context.Context, p peer, id identity, pinned string) (*agree
 	if err != nil {
 		return nil, err
 	}
-	var r mcp.InitializeResult
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, because(failure(registry.KindUpstreamError, registry.NotSent, "the server's answer to initialize is malformed"), err)
+	version, ok := text(memberOf(raw, "protocolVersion"))
+	if !ok {
+		return nil, failure(registry.KindUpstreamError, registry.NotSent, "the server's answer to initialize is malformed: it has no protocolVersion")
 	}
-	if !slices.Contains(legacies, r.ProtocolVersion) || pinned != "" && r.ProtocolVersion != pinned {
-		return nil, failure(registry.KindUpstreamError, registry.NotSent, "the server speaks protocol %.40q, and %s is wanted", r.ProtocolVersion, want)
+	if !slices.Contains(legacies, version) || pinned != "" && version != pinned {
+		return nil, failure(registry.KindUpstreamError, registry.NotSent, "the server speaks protocol %.40q, and %s is wanted", version, want)
 	}
-	a := &agreement{version: r.ProtocolVersion, server: r.ServerInfo, capabilities: r.Capabilities, instructions: r.Instructions}
+	a := &agreement{version: version}
+	a.describe(raw, memberOf(raw, "serverInfo"))
 	p.adopt(a)
 	return a, p.notify(ctx, "notifications/initialized", "")
 }

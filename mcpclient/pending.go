@@ -18,6 +18,7 @@ type pending struct {
 	id       int64
 	limit    int
 	output   registry.Limit
+	place    *place // the request's
 	shape    *shape // the request's
 	parcel   parcel
 	answer   chan answer            // holds one
@@ -54,7 +55,7 @@ func (c *calls) init() {
 }
 
 func (c *calls) add(r *request) (*pending, error) {
-	p := &pending{limit: r.limit, output: r.output, shape: &r.shape, answer: make(chan answer, 1)}
+	p := &pending{limit: r.limit, output: r.output, place: r.place, shape: &r.shape, answer: make(chan answer, 1)}
 	if r.progress != nil {
 		p.progress = make(chan registry.Progress, MaxProgress)
 	}

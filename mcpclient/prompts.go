@@ -48,10 +48,7 @@ func (c *Client) GetPrompt(ctx context.Context, server, prompt string, args map[
 func (c *Client) listPrompts(ctx context.Context, server string, inv effects.Invocation, from source) ([]Prompt, error) {
 	var list []Prompt
 	err := c.listEntries(ctx, effects.Prompt, promptList, server, inv, from, func(name string, raw json.RawMessage, rule *config.Rule) {
-		p := Prompt{Name: name, Raw: raw, Rule: rule}
-		if _, err := p.Typed(); err == nil {
-			list = append(list, p)
-		}
+		list = append(list, Prompt{Name: name, Raw: raw, Rule: rule})
 	})
 	return list, err
 }

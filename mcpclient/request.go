@@ -15,6 +15,8 @@ type request struct {
 	// limit bounds the result in bytes, and output says whose limit that is.
 	limit  int
 	output registry.Limit
+	// place is claimed for an answer of more than largeList bytes; nil where it needs none.
+	place *place
 	// progress is told of progress, on the goroutine of the request; nil asks for none.
 	progress func(registry.Progress)
 	// name is what HTTP names in its header beside the method, and headers are those that the

@@ -78,10 +78,7 @@ func (c *Client) ReadResource(ctx context.Context, server, uri string, inv effec
 func (c *Client) listResources(ctx context.Context, server string, inv effects.Invocation, from source) ([]Resource, error) {
 	var list []Resource
 	err := c.listEntries(ctx, effects.Resource, resourceList, server, inv, from, func(uri string, raw json.RawMessage, rule *config.Rule) {
-		r := Resource{URI: uri, Raw: raw, Rule: rule}
-		if _, err := r.Typed(); err == nil {
-			list = append(list, r)
-		}
+		list = append(list, Resource{URI: uri, Raw: raw, Rule: rule})
 	})
 	return list, err
 }
@@ -89,10 +86,7 @@ func (c *Client) listResources(ctx context.Context, server string, inv effects.I
 func (c *Client) listTemplates(ctx context.Context, server string, inv effects.Invocation, from source) ([]ResourceTemplate, error) {
 	var list []ResourceTemplate
 	err := c.listEntries(ctx, effects.Resource, templateList, server, inv, from, func(uri string, raw json.RawMessage, rule *config.Rule) {
-		t := ResourceTemplate{URITemplate: uri, Raw: raw, Rule: rule}
-		if _, err := t.Typed(); err == nil {
-			list = append(list, t)
-		}
+		list = append(list, ResourceTemplate{URITemplate: uri, Raw: raw, Rule: rule})
 	})
 	return list, err
 }
@@ -108,19 +102,14 @@ func (c *Client) listEntries(ctx context.Context, kind effects.Kind, list listKi
 	for _, rule := range rules {
 		allowed[rule] = true
 	}
-	var found *catalog
-	err = o.run(ctx, from, func(ctx context.Context, l *link) (err error) {
-		found, err = l.list(ctx, list)
-		return err
-	})
+	found := newCatalog(list, true, func(name string) bool { return allowed[o.server.rule(kind, name)] })
+	err = o.run(ctx, from, func(ctx context.Context, l *link) error { return l.list(ctx, found) })
 	if err != nil {
 		return o.failed(err)
 	}
 	for _, name := range found.names {
-		e := found.entries[name]
-		rule := o.server.rule(kind, name)
-		if rule != nil && allowed[rule] && e.count == 1 && e.problem == "" {
-			take(name, e.raw, rule)
+		if e := found.entries[name]; e.count == 1 && e.problem == "" {
+			take(name, e.raw, o.server.rule(kind, name))
 		}
 	}
 	return nil

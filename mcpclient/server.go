@@ -21,6 +21,7 @@ type server struct {
 	slots  chan struct{} // nil where concurrency has no bound
 	queued atomic.Int32  // calls that wait for a slot
 	ending atomic.Int32  // conversations that are being ended
+	large  chan struct{} // holds a token while a large list is being read
 
 	pool *pool // nil without warm sessions
 
@@ -35,7 +36,7 @@ func newServer(c *Client, alias string, cfg *config.Server) *server {
 	if copied.Startup <= 0 {
 		copied.Startup = config.DefaultStartup
 	}
-	s := &server{Server: &copied, client: c}
+	s := &server{Server: &copied, client: c, large: make(chan struct{}, 1)}
 	if cfg.Concurrency > 0 {
 		s.slots = make(chan struct{}, cfg.Concurrency)
 	}
@@ -83,6 +84,9 @@ func (s *server) rule(kind effects.Kind, name string) *config.Rule {
 	}
 	return nil
 }
+
+// allows reports whether a tool is configured.
+func (s *server) allows(tool string) bool { return s.Allowed[tool] != nil }
 
 // closest returns the rule whose pattern says most about a resource.
 func closest(rules map[string]*config.Rule, uri string) *config.Rule {

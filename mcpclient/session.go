@@ -214,10 +214,10 @@ func (s *Session) agreed() *agreement {
 }
 
 // ServerInfo returns what the server says of itself, or nil.
-func (s *Session) ServerInfo() *mcp.Implementation { return s.agreed().server }
+func (s *Session) ServerInfo() *mcp.Implementation { return s.agreed().info() }
 
 // Capabilities returns what the server says that it can do, or nil.
-func (s *Session) Capabilities() *mcp.ServerCapabilities { return s.agreed().capabilities }
+func (s *Session) Capabilities() *mcp.ServerCapabilities { return s.agreed().able() }
 
 // Protocol returns the revision of the protocol that is spoken; empty while the server is not there.
 func (s *Session) Protocol() string { return s.agreed().version }

@@ -25,7 +25,7 @@ type Tool struct {
 }
 
 // Typed decodes the definition.
-func (t *Tool) Typed() (*mcp.Tool, error) { return decodeTool(t.Raw) }
+func (t *Tool) Typed() (*mcp.Tool, error) { return decode[mcp.Tool](t.Raw) }
 
 // ListTools returns the tools of a server that are configured, advertised by it now, and
 // authorized by inv, in the order in which the server has them. Where inv authorizes none that
@@ -42,21 +42,18 @@ func (c *Client) listTools(ctx context.Context, server string, inv effects.Invoc
 	}
 	var tools []Tool
 	err = o.run(ctx, from, func(ctx context.Context, l *link) error {
-		l.forget()
-		found, _, err := l.catalog(ctx)
+		found, err := l.readTools(ctx)
 		if err != nil {
 			return err
 		}
-		tools = l.choose(found, allowed)
+		tools = choose(found, allowed)
 		return nil
 	})
 	return tools, o.failed(err)
 }
 
 // choose returns the usable tools of a catalog that are allowed.
-func (l *link) choose(found *catalog, allowed map[string]*config.Rule) []Tool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func choose(found *catalog, allowed map[string]*config.Rule) []Tool {
 	var tools []Tool
 	for _, name := range found.names {
 		rule := allowed[name]
@@ -67,9 +64,12 @@ func (l *link) choose(found *catalog, allowed map[string]*config.Rule) []Tool {
 		if missing != nil {
 			continue
 		}
-		if t, err := decodeTool(e.raw); err == nil {
-			tools = append(tools, Tool{Name: name, Raw: e.raw, Rule: rule, Claims: t.Annotations, Description: t.Description})
+		t := Tool{Name: name, Raw: e.raw, Rule: rule}
+		t.Description, _ = text(memberOf(e.raw, "description"))
+		if claims := memberOf(e.raw, "annotations"); claims != nil {
+			_ = json.Unmarshal(claims, &t.Claims)
 		}
+		tools = append(tools, t)
 	}
 	return tools
 }

@@ -17,6 +17,8 @@ var ErrTooLong = errors.New("line too long")
 type Lines struct {
 	in     *bufio.Reader
 	pieces [][]byte // of a line that is longer than the read buffer
+	large  int
+	claim  func() (atOnce bool, err error)
 }
 
 // pieceSize is the size of the pieces in which a long line is gathered.
@@ -30,6 +32,13 @@ var spares = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 // NewLines returns a reader of lines with a read buffer of size bytes.
 func NewLines(r io.Reader, size int) *Lines { return &Lines{in: bufio.NewReaderSize(r, size)} }
+
+// Bound has claim called for each line of more than large bytes, which may wait. Where it says
+// so, the memory for a line up to its limit is taken at once, and never more than that. After
+// its error the line counts as too long.
+func (l *Lines) Bound(large int, claim func() (atOnce bool, err error)) {
+	l.large, l.claim = large, claim
+}
 
 // Buffered returns the underlying reader, for peeking between lines.
 func (l *Lines) Buffered() *bufio.Reader { return l.in }
@@ -70,12 +79,38 @@ func (l *Lines) NextOwned(limit int) (line []byte, owned bool, err error) {
 func (l *Lines) gather(line []byte, limit int) ([]byte, bool, error) {
 	n, err := len(line), error(nil)
 	l.add(line)
+	claim := l.claim
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull) && n <= limit; {
+		if claim != nil && n > l.large {
+			atOnce, refused := claim()
+			if claim = nil; refused != nil {
+				return l.join(n, n), true, ErrTooLong
+			}
+			if atOnce {
+				return l.fill(l.join(n, limit+l.in.Size()), limit)
+			}
+		}
 		line, err = l.in.ReadSlice('\n')
 		n += len(line)
 		l.add(line)
 	}
-	whole := l.join(n)
+	return l.judge(l.join(n, n), limit, err)
+}
+
+// fill reads the rest of a line into memory that is large enough for any.
+func (l *Lines) fill(whole []byte, limit int) ([]byte, bool, error) {
+	err := bufio.ErrBufferFull
+	for errors.Is(err, bufio.ErrBufferFull) && len(whole) <= limit {
+		var line []byte
+		line, err = l.in.ReadSlice('\n')
+		whole = append(whole, line...)
+	}
+	return l.judge(whole, limit, err)
+}
+
+// judge returns a line as it was read, up to err.
+func (l *Lines) judge(whole []byte, limit int, err error) ([]byte, bool, error) {
+	n := len(whole)
 	switch {
 	case err == nil && n-1 <= limit:
 		return whole[:n-1], true, nil
@@ -106,8 +141,9 @@ func (l *Lines) add(part []byte) {
 	}
 }
 
-func (l *Lines) join(n int) []byte {
-	whole := make([]byte, 0, n)
+// join returns the n bytes in the pieces, with room for size.
+func (l *Lines) join(n, size int) []byte {
+	whole := make([]byte, 0, max(n, size))
 	for i, piece := range l.pieces {
 		whole = append(whole, piece...)
 		if i < maxSpares {

@@ -90,3 +90,48 @@ func TestOwned(t *testing.T) {
 		t.Errorf("%v %v %v", owned, err, err2)
 	}
 }
+
+// TestBound has each line over 100 bytes ask first, in three ways.
+func TestBound(t *testing.T) {
+	errNo := errors.New("no")
+	small, large := strings.Repeat("s", 100), strings.Repeat("l", 5000)
+	for _, row := range []struct {
+		name   string
+		atOnce bool
+		refuse error
+		limit  int
+		want   error
+	}{
+		{"in pieces", false, nil, 6000, nil},
+		{"at once", true, nil, 6000, nil},
+		{"at its limit", true, nil, 5000, nil},
+		{"one over", true, nil, 4999, ErrTooLong},
+		{"far over", true, nil, 200, ErrTooLong},
+		{"refused", false, errNo, 6000, ErrTooLong},
+	} {
+		for _, end := range []string{"\n", ""} {
+			asked := 0
+			l := NewLines(strings.NewReader(small+"\n"+large+end), 16)
+			l.Bound(100, func() (bool, error) { asked++; return row.atOnce, row.refuse })
+			if line, err := l.Next(row.limit); string(line) != small || err != nil || asked != 0 {
+				t.Errorf("%s: a small line of %d bytes, asked %d times: %v", row.name, len(line), asked, err)
+			}
+			want := row.want
+			if end == "" && want == nil {
+				want = io.ErrUnexpectedEOF
+			}
+			line, owned, err := l.NextOwned(row.limit)
+			if !errors.Is(err, want) || !owned || asked != 1 || !strings.HasPrefix(large, string(line)) || want == nil && len(line) != len(large) {
+				t.Errorf("%s: %d bytes, asked %d times, owned %v: %v", row.name, len(line), asked, owned, err)
+			}
+			if row.atOnce && cap(line) > row.limit+64 {
+				t.Errorf("%s: %d bytes of memory for a limit of %d", row.name, cap(line), row.limit)
+			}
+			if errors.Is(err, ErrTooLong) && end != "" {
+				if err := l.Discard(1<<20, nil); err != nil {
+					t.Errorf("%s: %v", row.name, err)
+				}
+			}
+		}
+	}
+}
