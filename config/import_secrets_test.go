@@ -53,10 +53,17 @@ func TestAddRefusesWhatIsNoText(t *testing.T) {
 		{Stdio: &Stdio{Command: "x", Args: []string{"\xff"}}},
 		{Stdio: &Stdio{Command: "x", Env: map[string]string{"A": "B\xff"}}},
 		{HTTP: &HTTP{URL: "https://example.org/\xff"}},
+		{Stdio: &Stdio{Command: "x"}, Protocol: "\xff"},
+		{Stdio: &Stdio{Command: "x"}, Allowed: map[string]*Rule{"\xff": {}}},
+		{Stdio: &Stdio{Command: "x"}, Resources: map[string]*Rule{"\xff": {}}},
+		{Stdio: &Stdio{Command: "x"}, Prompts: map[string]*Rule{"\xff": {}}},
 	} {
 		if err := AddServer(file, "a", server); err == nil || !strings.Contains(err.Error(), "UTF-8") {
 			t.Errorf("%+v: %v", server, err)
 		}
+	}
+	if err := AddServer(file, "\xff", &Server{Stdio: &Stdio{Command: "x"}}); err == nil || !strings.Contains(err.Error(), `server "\xff"`) {
+		t.Errorf("an alias: %v", err)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a file was made")

@@ -16,7 +16,7 @@ const indent = 2
 // addTo returns the text with a server added.
 func addTo(file string, text []byte, server *Server) ([]byte, error) {
 	if broken := notText(server); broken != "" {
-		return nil, fmt.Errorf("config: server %s: %q is no valid UTF-8, so a file can't hold it", server.Alias, clip(broken))
+		return nil, fmt.Errorf("config: server %q: %q is no valid UTF-8, so a file can't hold it", server.Alias, clip(broken))
 	}
 	p, err := newPage(file, text)
 	if err != nil {
@@ -228,7 +228,10 @@ func (p *page) close() []byte {
 
 // notText returns a text of a server that is not valid UTF-8, or "".
 func notText(server *Server) string {
-	var list []string
+	list := []string{server.Alias, server.Protocol}
+	for _, rules := range []map[string]*Rule{server.Allowed, server.Resources, server.Prompts} {
+		list = slices.AppendSeq(list, maps.Keys(rules))
+	}
 	if s := server.Stdio; s != nil {
 		list = append(append(list, s.Command, s.Dir), s.Args...)
 		list = slices.AppendSeq(slices.AppendSeq(list, maps.Keys(s.Env)), maps.Values(s.Env))
