@@ -41,10 +41,10 @@ func Parse(name string, data []byte) (*Config, error) {
 		return nil, &Error{Problems: problems}
 	}
 	root, problems := source.parse()
-	if problems != nil {
+	if root == nil {
 		return nil, &Error{Problems: problems}
 	}
-	b := &builder{reader: reader{source: source}, cfg: &Config{File: name, Dir: folder(name), places: map[string]effects.Position{}}}
+	b := &builder{reader: reader{source: source, problems: problems}, cfg: &Config{File: name, Dir: folder(name), places: map[string]effects.Position{}}}
 	tree := b.read(root, file, "")
 	b.build(tree)
 	tree.placesTo(b.cfg.places)

@@ -127,6 +127,8 @@ func (r *reader) seconds(n *yaml.Node, s *shape, v *value) bool {
 	}
 	d, err := time.ParseDuration(n.Value + "s")
 	switch {
+	case err == nil && d == 0 && strings.ContainsAny(n.Value, "123456789"):
+		r.report(v.at, v.path, "%s is too small: write at least 0.000000001", clip(n.Value))
 	case strings.HasPrefix(n.Value, "-") || err == nil && d == 0:
 		r.report(v.at, v.path, "must be %s above 0, not %s", s.says, clip(n.Value))
 	case err != nil || int64(d) > s.max:

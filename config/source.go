@@ -75,11 +75,8 @@ func checkRune(text []byte) (size int, wrong string) {
 
 // refuse returns the problem at an offset, found before positions are known.
 func (s *source) refuse(offset int, message string) []Problem {
-	before := s.data[:min(offset, len(s.data))]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return []Problem{{
-		File: s.name, Line: bytes.Count(before, []byte("\n")) + 1, Column: offset - start + 1, Message: message,
-	}}
+	line, column := s.lineColumn(offset)
+	return s.problem(line, column, message)
 }
 
 // offset returns where the character at a line and column, both from 1, stands.

@@ -14,15 +14,15 @@ type flowMap struct {
 	ends       []int // the same, before each comma
 }
 
-// flow finds the parts of the mapping that begins at an offset.
-func (p *page) flow(at int) (flowMap, bool) {
+// flow finds the parts of the mapping, or the list, that begins at an offset.
+func (s *source) flow(at int) (flowMap, bool) {
 	f := flowMap{begin: at, last: at + 1}
-	if at >= len(p.data) || p.data[at] != '{' {
+	if at >= len(s.data) || s.data[at] != '{' && s.data[at] != '[' {
 		return f, false
 	}
 	depth, fresh := 0, true // fresh: a quote here would begin a quoted text
-	for i := at; i < len(p.data); {
-		c, size := p.data[i], 1
+	for i := at; i < len(s.data); {
+		c, size := s.data[i], 1
 		switch {
 		case c == '{' || c == '[':
 			depth++
@@ -34,9 +34,9 @@ func (p *page) flow(at int) (flowMap, bool) {
 		case c == ',' && depth == 1:
 			f.commas, f.ends = append(f.commas, i), append(f.ends, f.last)
 		case (c == '"' || c == '\'') && fresh:
-			size = quoted(p.data[i:])
-		case c == '#' && bytes.IndexByte([]byte(" \t\n{[,"), p.data[i-1]) >= 0:
-			i += lineLength(p.data[i:])
+			size = quoted(s.data[i:])
+		case c == '#' && bytes.IndexByte([]byte(" \t\n{[,"), s.data[i-1]) >= 0:
+			i += lineLength(s.data[i:])
 			continue
 		}
 		i += size

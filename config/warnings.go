@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -121,20 +122,28 @@ func (w *warner) deniedAlways(path string, set effects.Set, declared *effects.Po
 	}
 }
 
-var unexpanded = regexp.MustCompile(`\$\{[A-Za-z_]|^\$[A-Za-z_]`)
+var unexpanded = regexp.MustCompile(`\$\{[A-Za-z_]|^\$[A-Za-z_]|^~(/|$)`)
+
+// tilde is a hint for paths that mean a home folder to a shell.
+func tilde(name string) string {
+	if strings.HasPrefix(name, "~") || strings.Contains(filepath.ToSlash(name), "/~") {
+		return "; ~ is not expanded, write the folder's path"
+	}
+	return ""
+}
 
 func (w *warner) stdio(path string, s *Stdio) {
 	if _, err := w.lookPath(s.Command); err != nil {
-		hint := ""
+		hint := tilde(s.Command)
 		if strings.Contains(s.Command, " ") {
-			hint = "; no shell splits it, arguments belong into args"
+			hint += "; no shell splits it, arguments belong into args"
 		}
 		w.warn(s.At, path+".command", "the command %s is not found%s", clip(s.Command), hint)
 	}
 	w.exists(s.At, path+".dir", s.Dir)
 	for i, arg := range s.Args {
 		if unexpanded.MatchString(arg) {
-			w.warn(s.At, fmt.Sprintf("%s.args[%d]", path, i), "no variable is expanded in arguments: the program gets it as it is written")
+			w.warn(s.At, fmt.Sprintf("%s.args[%d]", path, i), "neither ~ nor a variable is expanded in arguments: the program gets it as it is written")
 		}
 	}
 	for _, name := range sortedKeys(s.Env) {
@@ -161,7 +170,7 @@ func (w *warner) exists(at effects.Position, path, name string) {
 		return
 	}
 	if _, err := os.Stat(name); err != nil {
-		w.warn(at, path, "%s can't be used: %s", clip(name), reason(err))
+		w.warn(at, path, "%s can't be used: %s%s", clip(name), reason(err), tilde(name))
 	}
 }
 

@@ -44,8 +44,8 @@ func TestWarnings(t *testing.T) {
 		got.WriteString(p.String() + "\n")
 	}
 	want := `app.yaml:3:13: mcp.missing.stdio.command: the command nowhere is not found
-app.yaml:3:38: mcp.missing.stdio.args[0]: no variable is expanded in arguments: the program gets it as it is written
-app.yaml:3:51: mcp.missing.stdio.args[1]: no variable is expanded in arguments: the program gets it as it is written
+app.yaml:3:38: mcp.missing.stdio.args[0]: neither ~ nor a variable is expanded in arguments: the program gets it as it is written
+app.yaml:3:51: mcp.missing.stdio.args[1]: neither ~ nor a variable is expanded in arguments: the program gets it as it is written
 app.yaml:3:78: mcp.missing.stdio.env.B: the variable UNSET is not set
 app.yaml:5:19: mcp.words.stdio.command: the command npx -y x is not found; no shell splits it, arguments belong into args
 app.yaml:7:39: mcp.http.http.bearer_token_env: the variable EMPTY is empty: nobody can authenticate with it
@@ -103,6 +103,23 @@ func TestNoWarnings(t *testing.T) {
 	got := cfg.Warnings(set, found)
 	if len(got) != 2 || got[0].Path != "serve.listen[1].tls.certificate" || got[1].Path != "serve.listen[1].tls.key" {
 		t.Error(got)
+	}
+}
+
+func TestTildeIsNotExpanded(t *testing.T) {
+	cfg := mustParse(t, `mcp:
+  a: {stdio: {command: ~/x, dir: ~/d, args: [~/y, "~", a~, ~x]}, allowed: {t: {effects: []}}}
+  b: {stdio: {command: ~x}, allowed: {t: {effects: []}}}
+  c: {http: {url: "https://example.org/mcp", ca_file: ~me/roots.pem}, allowed: {t: {effects: []}}}
+`)
+	missing := func(string) (string, error) { return "", errors.New("not found") }
+	hinted := map[string]bool{}
+	for _, p := range cfg.Warnings(nil, missing) {
+		hinted[p.Path] = strings.Contains(p.Message, "~ is not expanded") || strings.Contains(p.Message, "neither ~ nor")
+	}
+	want := map[string]bool{"mcp.a.stdio.command": true, "mcp.a.stdio.dir": true, "mcp.a.stdio.args[0]": true, "mcp.a.stdio.args[1]": true, "mcp.b.stdio.command": true, "mcp.c.http.ca_file": true}
+	if diff := cmp.Diff(want, hinted); diff != "" {
+		t.Error(diff)
 	}
 }
 

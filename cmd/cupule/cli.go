@@ -115,7 +115,7 @@ func (c *cli) limits(inv effects.Invocation) (effects.Invocation, error) {
 		inv = inv.WithOffline()
 	}
 	if c.timedOut && !(seconds(c.timeout) > 0 && c.timeout <= config.MaxTimeout.Seconds()) {
-		return inv, usagef("--timeout %v: write seconds, more than 0 and at most %v", c.timeout, config.MaxTimeout.Seconds())
+		return inv, usagef("--timeout %v: write seconds, at least 0.000000001 and at most %v", c.timeout, config.MaxTimeout.Seconds())
 	}
 	inv = inv.WithTimeout(time.Duration(c.timeout * float64(time.Second)))
 	if c.maxOutput == "" {

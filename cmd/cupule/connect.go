@@ -160,12 +160,13 @@ func remote(ctx context.Context, operation string, err error) error {
 		Kind     registry.Kind           `json:"kind"`
 		Server   string                  `json:"server"`
 		Tool     string                  `json:"tool"`
+		Phase    string                  `json:"phase"`
 		Limit    *registry.Limit         `json:"limit"`
 		Ran      registry.Ran            `json:"ran"`
 		Problems []registry.ParamProblem `json:"problems"`
 	}
 	if wire.Data != nil && json.Unmarshal(*wire.Data, &data) == nil && data.Kind != "" && data.Kind.Code() == wire.Code {
-		failure.Kind, failure.Server, failure.Tool = data.Kind, data.Server, data.Tool
+		failure.Kind, failure.Server, failure.Tool, failure.Phase = data.Kind, data.Server, data.Tool, data.Phase
 		failure.Limit, failure.Ran, failure.Problems = data.Limit, data.Ran, data.Problems
 	}
 	return failure

@@ -113,7 +113,10 @@ func (c *cli) sayFailure(e *registry.Error) {
 	if e.Limit != nil {
 		fmt.Fprintf(c.talk, "  limit: %s\n", e.Limit)
 	}
-	if e.Ran != "" && e.Ran != registry.Completed {
+	if e.Phase != "" {
+		fmt.Fprintf(c.talk, "  phase: %s\n", e.Phase)
+	}
+	if e.Ran != "" {
 		fmt.Fprintf(c.talk, "  ran: %s\n", e.Ran)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/registry"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -56,16 +57,26 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestFailuresAreToldInFull(t *testing.T) {
-	var talk bytes.Buffer
-	c := &cli{talk: &talk}
-	c.exit(t.Context(), &registry.Error{
-		Kind: registry.KindTimeout, Message: "too slow", Ran: registry.Sent, Limit: &registry.Limit{Name: "timeout", Seconds: 2},
-		Reasons:  []effects.Reason{{Rule: effects.RuleOffline, At: effects.Position{File: "f", Line: 1, Column: 2}}},
-		Problems: []registry.ParamProblem{{Path: "/a", Message: "wrong"}},
-	})
-	for _, want := range []string{"timeout: too slow", "limit: timeout 2s", "ran: sent", "(f:1:2)", `at "/a": wrong`} {
-		if !strings.Contains(talk.String(), want) {
-			t.Errorf("%q is not told:\n%s", want, talk.String())
+	for _, test := range []struct {
+		err  registry.Error
+		want string
+	}{
+		{registry.Error{Kind: registry.KindInternal, Message: "broken"}, "cupule: internal: broken\n"},
+		{registry.Error{Kind: registry.KindDenied, Message: "no", Ran: registry.NotSent,
+			Reasons: []effects.Reason{{Rule: effects.RuleOffline, At: effects.Position{File: "f", Line: 1, Column: 2}}}},
+			"cupule: denied: no\n  offline: " + effects.Reason{Rule: effects.RuleOffline}.String() + " (f:1:2)\n  ran: not_sent\n"},
+		{registry.Error{Kind: registry.KindInvalidParams, Message: "m", Problems: []registry.ParamProblem{{Path: "/a", Message: "wrong"}, {Message: "all"}}},
+			"cupule: invalid_params: m\n  at \"/a\": wrong\n  at \"\": all\n"},
+		{registry.Error{Kind: registry.KindTimeout, Message: "too slow", Phase: "call", Ran: registry.Sent, Limit: &registry.Limit{Name: "timeout", Seconds: 2}},
+			"cupule: timeout: too slow\n  limit: timeout 2s\n  phase: call\n  ran: sent\n"},
+		{registry.Error{Kind: registry.KindOutputTooLarge, Message: "large", Ran: registry.Completed, Limit: &registry.Limit{Name: "max_output", Bytes: 5, Whose: "caller x"}},
+			"cupule: output_too_large: large\n  limit: max_output 5 bytes of caller x\n  ran: completed\n"},
+	} {
+		var talk bytes.Buffer
+		c := &cli{talk: &talk}
+		c.exit(t.Context(), &test.err)
+		if diff := cmp.Diff(test.want, talk.String()); diff != "" {
+			t.Errorf("%s: %s", test.err.Kind, diff)
 		}
 	}
 }
