@@ -51,6 +51,7 @@ func (c *cli) command() *cobra.Command {
 	root.SetErr(c.talk)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	c.flags(root)
+	c.completeFlags(root)
 	root.AddCommand(c.checkCommand(), c.explainCommand(), c.opsCommand(), c.invokeCommand(), c.serveCommand(),
 		c.schemaCommand(), c.versionCommand(), c.mcpCommand())
 	return root

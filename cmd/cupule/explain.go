@@ -40,7 +40,7 @@ func (c *cli) explainCommand() *cobra.Command {
 		Short: "Print the decision on a call as a tree, without starting anything",
 		Long: "explain prints what the effects engine decides on the operation, its tool and the transport to it,\n" +
 			"for the authority that the flags give. It starts nothing. It exits 3 when the call would be denied.",
-		Args: words(1, 1),
+		Args: words(1, 1), ValidArgsFunction: c.completes(operations),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApp(cmd, func(s *setting) error { return c.explain(s, args[0]) })
 		},

@@ -19,7 +19,7 @@ func (c *cli) invokeCommand() *cobra.Command {
 		Use:   "invoke OPERATION [JSON]",
 		Short: "Run one call of an operation and print its result",
 		Long:  "invoke runs one call of an operation and prints its result. JSON is the parameters, an object or an array;\n- reads them from standard input. With --connect the call goes to a served registry.",
-		Args:  words(1, 2),
+		Args:  words(1, 2), ValidArgsFunction: c.completes(operations),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			params, err := c.params(args[1:])
 			if err != nil {

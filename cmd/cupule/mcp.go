@@ -77,7 +77,7 @@ func (c *cli) callCommand() *cobra.Command {
 		Use:   "call SERVER TOOL [JSON]",
 		Short: "Run one call of a tool and print its result",
 		Long:  "call runs one call of a tool that the configuration allows and prints its result. JSON is the arguments,\nan object; - reads them from standard input.",
-		Args:  words(2, 3),
+		Args:  words(2, 3), ValidArgsFunction: c.completes(servers, allowed(allowedTools)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments, err := c.params(args[2:])
 			if err != nil {

@@ -86,6 +86,7 @@ func pairs(flag string, list []string) (map[string]string, error) {
 func (c *cli) removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove SERVER", Short: "Remove a server from the configuration file, changing no other byte", Args: words(1, 1),
+		ValidArgsFunction: c.completes(servers),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := config.RemoveServer(c.file, args[0]); err != nil {
 				return usageError{err}

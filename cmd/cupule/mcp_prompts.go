@@ -11,6 +11,7 @@ import (
 func (c *cli) promptsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "prompts SERVER", Short: "List the prompts of a server that are configured, advertised now and authorized", Args: words(1, 1),
+		ValidArgsFunction: c.completes(servers),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApp(cmd, func(s *setting) error {
 				list, err := prompts(cmd, s, args[0])
@@ -53,7 +54,7 @@ func (c *cli) promptCommand() *cobra.Command {
 		Use:   "prompt SERVER PROMPT [JSON]",
 		Short: "Get a prompt and print it as the server sent it",
 		Long:  "prompt gets a prompt with its arguments filled in. JSON is an object whose values are strings; - reads it from\nstandard input.",
-		Args:  words(2, 3),
+		Args:  words(2, 3), ValidArgsFunction: c.completes(servers, allowed(allowedPrompts)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.params(args[2:])
 			if err != nil {

@@ -29,7 +29,7 @@ func entryOf(name, description string, rule *config.Rule, raw json.RawMessage) e
 func (c *cli) resourcesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "resources SERVER", Short: "List the resources and templates of a server that are configured, advertised now and authorized",
-		Args: words(1, 1),
+		Args: words(1, 1), ValidArgsFunction: c.completes(servers),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApp(cmd, func(s *setting) error {
 				list, err := resources(cmd, s, args[0])
@@ -81,6 +81,7 @@ func resources(cmd *cobra.Command, s *setting, server string) ([]entryListing, e
 func (c *cli) readCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "read SERVER URI", Short: "Read a resource and print its contents as the server sent them", Args: words(2, 2),
+		ValidArgsFunction: c.completes(servers, allowed(allowedResources)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApp(cmd, func(s *setting) error {
 				result, err := s.app.Client().ReadResource(cmd.Context(), args[0], args[1], s.invocation)

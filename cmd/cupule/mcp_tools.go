@@ -30,7 +30,7 @@ func (c *cli) toolsCommand() *cobra.Command {
 		Short: "List the tools of a server that are configured, advertised now and authorized",
 		Long: "tools starts or connects to a server and lists those of its tools that the configuration allows and that the\n" +
 			"flags authorize. The server's own claims stand beside the declared effects; they decide nothing.",
-		Args: words(1, 1),
+		Args: words(1, 1), ValidArgsFunction: c.completes(servers),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withApp(cmd, func(s *setting) error {
 				tools, err := s.app.Client().ListTools(cmd.Context(), args[0], s.invocation)
