@@ -45,7 +45,8 @@ type Server struct {
 	// Protocol pins the protocol revision, such as "2025-11-25"; empty negotiates.
 	Protocol string
 	Session  Session
-	// Concurrency bounds the calls in flight on this server; zero means no bound.
+	// Concurrency bounds the calls in flight on this server; zero means no bound, but for
+	// calls that start a child each: 16, or 4 for each processor, whichever is more.
 	Concurrency int
 	// Allowed, Resources and Prompts are what may be reached, by the exact name that the
 	// server uses; keys of Resources may end in "*".

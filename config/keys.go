@@ -118,8 +118,8 @@ func server() *shape {
 		field{name: "protocol", doc: "The protocol revision to speak.", otherwise: "negotiated",
 			shape: &shape{kind: kindText, says: "a protocol revision", enum: Protocols(), example: "2025-11-25"}},
 		field{name: "session", doc: "How long a session lives.", otherwise: "one operation each", shape: session()},
-		field{name: "concurrency", doc: "How many calls may be in flight at once; more wait within their timeout.",
-			otherwise: "no bound", shape: count(MaxConcurrency, "8")},
+		field{name: "concurrency", doc: "How many calls may be in flight at once; more wait within their timeout. Where each call starts a child of its own, 16 or 4 for each processor, whichever is more, if nothing is said.",
+			otherwise: "no bound; 16 or more for children", shape: count(MaxConcurrency, "8")},
 	)
 	shape.oneOf = []string{"stdio", "http"}
 	return shape

@@ -186,14 +186,14 @@ func (o *op) run(ctx context.Context, from source, work func(context.Context, *l
 	if ctx.Err() != nil {
 		return ended(ctx, registry.NotSent)
 	}
-	leave, err := o.server.enter(ctx)
+	leave, err := o.server.enter(ctx, o.server.slots)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	err = o.attempt(ctx, from, work)
 	if o.spare && renewable(err) {
-		return o.attempt(ctx, o.server.fresh, work)
+		return o.attempt(ctx, o.server.bounded(o.server.fresh), work)
 	}
 	return err
 }
@@ -231,9 +231,9 @@ func (c *Client) borrow(ctx context.Context, o *op) (*link, func(), error) {
 	case s.Session.Shared:
 		return s.shared().lend(ctx, o)
 	case s.pool != nil:
-		return s.pool.lend(ctx, o)
+		return s.bounded(s.pool.lend)(ctx, o)
 	default:
-		return s.fresh(ctx, o)
+		return s.bounded(s.fresh)(ctx, o)
 	}
 }
 

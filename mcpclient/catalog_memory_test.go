@@ -151,7 +151,7 @@ func runBurden(task string) error {
 	}
 	r := rule("echo")
 	r.MaxOutput, r.Timeout = burdenOutput, time.Minute
-	s := &config.Server{Startup: time.Minute, Protocol: legacy, Allowed: rules(r), HTTP: &config.HTTP{URL: b.URL}}
+	s := &config.Server{Startup: time.Minute, Protocol: legacy, Concurrency: b.Calls, Allowed: rules(r), HTTP: &config.HTTP{URL: b.URL}}
 	if b.URL == "" {
 		exe, err := os.Executable()
 		if err != nil {

@@ -31,7 +31,7 @@
 //	decide          the tool and the transport; a denied call starts nothing
 //	check           the arguments: one JSON object, no key twice
 //	bound           the smallest of the tool's, the caller's and the context's time
-//	wait            for a place, where the server has a bound on concurrency
+//	wait            for a place, where the server has a bound on concurrency, or starts a child
 //	get a session   start or connect, within the server's startup; negotiate
 //	find the tool   in the server's catalog: there once, and well-formed
 //	call            and hold the answer to its limit while it is read

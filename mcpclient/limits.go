@@ -26,7 +26,8 @@ const (
 	MaxProgress = 64
 	// MaxQueuedBytes bounds what waits in one subscription.
 	MaxQueuedBytes = 1 << 20
-	// MaxWaiting is how many calls wait for a server with a bound on its concurrency.
+	// MaxWaiting is how many calls wait for a server with a bound on its concurrency, its own or
+	// that of its children.
 	MaxWaiting = 256
 	// MaxMessage is how many bytes of a server's own text an error shows.
 	MaxMessage = 512

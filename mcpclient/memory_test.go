@@ -56,6 +56,7 @@ func TestMemoryOfOversizedOutputs(t *testing.T) {
 			script.Speaks = mcptest.Legacy
 			huge, good := scriptedServer(t, false, script, rule("huge")), scriptedServer(t, false, mcptest.Good(), rule("echo"))
 			huge.Allowed["huge"].MaxOutput, huge.Allowed["huge"].Timeout = limit, time.Minute
+			huge.Concurrency = row.parallel
 			huge.Startup, huge.Session.Shared, good.Session.Shared = time.Minute, row.shared, true
 			c := newClient(t, map[string]*config.Server{"huge": huge.Server, "good": good.Server})
 			for alias := range c.servers {

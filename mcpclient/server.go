@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,10 +19,11 @@ type server struct {
 	*config.Server
 	client *Client
 
-	slots  chan struct{} // nil where concurrency has no bound
-	queued atomic.Int32  // calls that wait for a slot
-	ending atomic.Int32  // conversations that are being ended
-	large  chan struct{} // holds a token while a large list is being read
+	slots    chan struct{} // of calls in flight; nil where they have no bound
+	children chan struct{} // of calls with a child of their own; nil where they have no other bound
+	queued   atomic.Int32  // calls that wait for a slot
+	ending   atomic.Int32  // conversations that are being ended
+	large    chan struct{} // holds a token while a large list is being read
 
 	pool *pool // nil without warm sessions
 
@@ -37,8 +39,11 @@ func newServer(c *Client, alias string, cfg *config.Server) *server {
 		copied.Startup = config.DefaultStartup
 	}
 	s := &server{Server: &copied, client: c, large: make(chan struct{}, 1)}
-	if cfg.Concurrency > 0 {
+	switch {
+	case cfg.Concurrency > 0:
 		s.slots = make(chan struct{}, cfg.Concurrency)
+	case cfg.Stdio != nil:
+		s.children = make(chan struct{}, max(minChildren, 4*runtime.GOMAXPROCS(0)))
 	}
 	if cfg.Session.Warm > 0 && cfg.Stdio != nil && !cfg.Session.Shared {
 		s.pool = newPool(s)
@@ -100,14 +105,34 @@ func closest(rules map[string]*config.Rule, uri string) *config.Rule {
 	return best
 }
 
-// enter waits for a place among the calls in flight.
-func (s *server) enter(ctx context.Context) (leave func(), err error) {
-	if s.slots == nil {
+// minChildren is how many calls with a child of their own are in flight at least, where the
+// configuration has no bound.
+const minChildren = 16
+
+// bounded is a source of sessions with a child for each call.
+func (s *server) bounded(get source) source {
+	return func(ctx context.Context, o *op) (*link, func(), error) {
+		leave, err := s.enter(ctx, s.children)
+		if err != nil {
+			return nil, nil, err
+		}
+		l, giveBack, err := get(ctx, o)
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+		return l, func() { giveBack(); leave() }, nil
+	}
+}
+
+// enter waits for one of the slots, where there are any.
+func (s *server) enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
+	if slots == nil {
 		return func() {}, nil
 	}
-	leave = func() { <-s.slots }
+	leave = func() { <-slots }
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return leave, nil
 	default:
 	}
@@ -119,7 +144,7 @@ func (s *server) enter(ctx context.Context) (leave func(), err error) {
 	}
 	defer s.queued.Add(-1)
 	select {
-	case s.slots <- struct{}{}:
+	case slots <- struct{}{}:
 		return leave, nil
 	case <-s.client.stopping:
 		return nil, shuttingDown()

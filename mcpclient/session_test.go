@@ -479,7 +479,7 @@ func TestConcurrency(t *testing.T) {
 	if took := time.Since(began); took < 800*time.Millisecond {
 		t.Errorf("two calls of 400 ms took %v", took)
 	}
-	leave, err := c.servers["lib"].enter(t.Context())
+	leave, err := c.servers["lib"].enter(t.Context(), c.servers["lib"].slots)
 	if err != nil {
 		t.Fatal(err)
 	}

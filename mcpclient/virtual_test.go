@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,6 +243,60 @@ func TestWaitingCounts(t *testing.T) {
 		_ = c.Close()
 		time.Sleep(seconds(3)) // the server's own
 	})
+}
+
+// TestChildrenHaveABound starts no more children at once than the default allows, and
+// refuses more calls than may wait for them. A session's own calls start none and don't wait.
+func TestChildrenHaveABound(t *testing.T) {
+	for _, warm := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &config.Server{Startup: seconds(8), Protocol: legacy, Allowed: rules(rule("echo")), Session: config.Session{Warm: warm}}
+			var running, most, done, refused atomic.Int32
+			c, _ := inMemory(t, s, except("tools/call", func(answer func(string)) {
+				now := running.Add(1)
+				for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+				}
+				time.Sleep(seconds(0.1))
+				running.Add(-1)
+				answer(`{"content":[]}`)
+			}))
+			bound := max(minChildren, 4*runtime.GOMAXPROCS(0))
+			if cap(c.servers["m"].children) != bound {
+				t.Fatalf("%d children, want %d", cap(c.servers["m"].children), bound)
+			}
+			session, err := c.Connect(t.Context(), "m", nobody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			for range bound + MaxWaiting + 5 {
+				all.Go(func() {
+					switch _, err := c.CallTool(t.Context(), "m", "echo", nil, nobody); {
+					case err == nil:
+						done.Add(1)
+					default:
+						if e := asError(err); e.Kind == registry.KindOverloaded && e.Ran == registry.NotSent && e.RetryAfter > 0 && e.Limit.Count == MaxWaiting {
+							refused.Add(1)
+						}
+					}
+				})
+			}
+			synctest.Wait()
+			if n := int(running.Load()); n != bound {
+				t.Errorf("%d calls run, want %d", n, bound)
+			}
+			began := time.Now()
+			if _, err := session.CallTool(t.Context(), "echo", nil, nobody); err != nil || time.Since(began) != seconds(0.1) {
+				t.Errorf("a session's call after %v: %v", time.Since(began), err)
+			}
+			all.Wait()
+			if int(done.Load()) != bound+MaxWaiting || refused.Load() != 5 || int(most.Load()) > bound+1 {
+				t.Errorf("%d calls went well, %d were refused, %d ran at once", done.Load(), refused.Load(), most.Load())
+			}
+			_ = c.Close()
+			time.Sleep(seconds(1))
+		})
+	}
 }
 
 // TestIdleSpare is replaced when it has waited too long, again and again.
