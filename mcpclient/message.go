@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
@@ -24,8 +25,8 @@ type message struct {
 // shape is what a result is seen to hold while its message is read: the first bytes of
 // members that a tool's result has, or 0 for absent ones. It spares a second look at large results.
 type shape struct {
-	isError, content byte
-	asks             bool // for input, as input_required does
+	isError, content, structured byte
+	asks                         bool // for input, as input_required does
 }
 
 // parse cuts a message. A problem is no reason to forget the id: its call can be failed.
@@ -111,6 +112,8 @@ func (m *message) resultMember(frame, name []byte, at int) (end int, problem str
 	case "content":
 		twice = m.shape.content != 0
 		m.shape.content = frame[at]
+	case "structuredContent":
+		m.shape.structured = frame[at]
 	case "inputRequests", "requestState":
 		m.shape.asks = true
 	}
@@ -190,9 +193,9 @@ func text(raw []byte) (s string, ok bool) {
 
 // rpcError is an error that a server answered with.
 type rpcError struct {
-	Code    int64           `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+	Code    int64
+	Message string
+	Data    json.RawMessage
 }
 
 func (e *rpcError) Error() string { return fmt.Sprintf("the server's error %d", e.Code) }
@@ -214,16 +217,33 @@ func (m *message) answer() (result []byte, fault *rpcError, problem string) {
 	return m.result, nil, ""
 }
 
+// failure reads the error of a response. Its keys mean what they say: none is taken for another
+// one in different letters.
 func (m *message) failure() ([]byte, *rpcError, string) {
-	var e struct {
-		Code    *int64          `json:"code"`
-		Message *string         `json:"message"`
-		Data    json.RawMessage `json:"data"`
+	var e rpcError
+	code, message := 0, 0
+	for member := range strictjson.Members(m.fault) {
+		switch string(member.Key) {
+		case "code":
+			n, err := strconv.ParseInt(string(member.Value), 10, 64)
+			if err != nil {
+				return nil, nil, "its error has a code that is no integer"
+			}
+			e.Code, code = n, code+1
+		case "message":
+			s, ok := text(member.Value)
+			if !ok {
+				return nil, nil, "its error has a message that is no string"
+			}
+			e.Message, message = s, message+1
+		case "data":
+			e.Data = bytes.Clone(member.Value)
+		}
 	}
-	if err := json.Unmarshal(m.fault, &e); err != nil || e.Code == nil || e.Message == nil {
-		return nil, nil, "its error has no integer code and no message"
+	if code != 1 || message != 1 {
+		return nil, nil, "its error has not one code and one message"
 	}
-	return nil, &rpcError{Code: *e.Code, Message: *e.Message, Data: bytes.Clone(e.Data)}, ""
+	return nil, &e, ""
 }
 
 func article(k strictjson.Kind) string {

@@ -36,6 +36,9 @@ func newResult(raw json.RawMessage, s shape) (*Result, error) {
 		return nil, asksForInput()
 	case s.isError != 0 && s.isError != 't' && s.isError != 'f':
 		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has an isError that is no boolean")
+	case s.content == 0 && s.structured == 0:
+		// The protocol requires content. Servers that leave it out have structured content.
+		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has neither content nor structuredContent")
 	case s.content != 0 && s.content != '[':
 		return nil, failure(registry.KindUpstreamError, registry.Completed, "the tool's result has a content that is no array")
 	}
