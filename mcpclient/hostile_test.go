@@ -41,6 +41,10 @@ func at(step mcptest.Step, do mcptest.Behaviour) []mcptest.Fault {
 
 func call(do mcptest.Behaviour) []mcptest.Fault { return at(mcptest.CallTool, do) }
 
+func inArray(messages string) []mcptest.Fault {
+	return []mcptest.Fault{{At: mcptest.CallTool, Do: mcptest.Raw, Text: messages}}
+}
+
 func list(do mcptest.Behaviour) []mcptest.Fault { return at(mcptest.ListTools, do) }
 
 const second = time.Second
@@ -85,6 +89,12 @@ var onBoth = []hostile{
 	{name: "crash before the answer", faults: call(mcptest.CrashBefore), kind: registry.KindOutcomeUnknown, ran: registry.Sent},
 	{name: "crash amid the answer", faults: call(mcptest.CrashAmid), kind: registry.KindOutcomeUnknown, ran: registry.Sent},
 	{name: "crash after the answer", faults: call(mcptest.CrashAfter)},
+	{name: "an answer in an array", faults: inArray(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}},{"jsonrpc":"2.0","id":"$id","result":{"content":[]}}]`)},
+	{name: "an answer in an array of events", faults: inArray(`[7,{"jsonrpc":"2.0","id":"$id","result":{"content":[]}},{"jsonrpc":"2.0","id":"$id","error":{"code":1,"message":"m"}}]`), events: true},
+	{name: "a null id in an array", faults: inArray(`[{"jsonrpc":"2.0","id":null,"result":{"content":[]}},null,[]]`), events: true},
+	{name: "a null id in an array of one", faults: inArray(`[{"jsonrpc":"2.0","id":null,"result":{"content":[]}}]`)},
+	{name: "an array within an array", faults: inArray(`[[{"jsonrpc":"2.0","id":"$id","result":{"content":[]}}]]`), kind: registry.KindTimeout, ran: registry.Sent, timeout: short},
+	{name: "{} for a result", faults: []mcptest.Fault{{At: mcptest.CallTool, Do: mcptest.Raw, JSON: []byte(`{"jsonrpc":"2.0","id":"$id","result":{}}`)}}, kind: registry.KindUpstreamError, ran: registry.Completed},
 	{name: "crash on the list", faults: list(mcptest.CrashBefore), kind: registry.KindUnavailable, ran: registry.NotSent},
 }
 
@@ -144,10 +154,12 @@ var onHTTP = []hostile{
 // wrongID are answers that are for no call: over a pipe the call waits on, over HTTP the
 // response was the only one that could come.
 func wrongID(h hostile, web bool) hostile {
-	if !strings.HasSuffix(h.name, " id") || !strings.HasPrefix(h.name, "a ") {
+	if !strings.Contains(h.name+" in", " id in") && !strings.HasPrefix(h.name, "an array within") {
 		return h
 	}
-	if web {
+	if web && h.events {
+		h.kind, h.ran = registry.KindOutcomeUnknown, registry.Sent
+	} else if web {
 		h.kind, h.ran = registry.KindUpstreamError, registry.Sent
 	} else {
 		h.kind, h.ran, h.timeout = registry.KindTimeout, registry.Sent, short

@@ -21,6 +21,10 @@ type events struct {
 	name  string
 }
 
+func newEvents(r io.Reader, limit int) *events {
+	return &events{in: frame.NewLines(&lineEnds{r: r}, readBuffer), limit: limit}
+}
+
 var errEventTooLong = errors.New("event too long")
 
 // next returns the data of the next message event, valid until the next call.
@@ -40,7 +44,7 @@ func (e *events) next() ([]byte, error) {
 		if first {
 			line = trimBOM(line)
 		}
-		done, err := e.line(bytes.TrimSuffix(line, []byte("\r")), owned)
+		done, err := e.line(line, owned)
 		if done || err != nil {
 			return e.data, err
 		}
@@ -97,12 +101,12 @@ func fieldValue(line []byte) []byte {
 
 // readEvents reads a stream up to the answer.
 func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
-	e := events{in: frame.NewLines(body, readBuffer), limit: x.request.limit + FrameOverhead}
+	e := newEvents(body, x.request.limit+FrameOverhead)
 	e.in.Bound(largeList, x.claim)
 	for {
 		data, err := e.next()
 		if errors.Is(err, errEventTooLong) {
-			if err = x.oversized(&e, data); err == nil {
+			if err = x.oversized(e, data); err == nil {
 				continue
 			}
 			return nil, err
@@ -111,17 +115,28 @@ func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
 			cause := masked{x.peer.mask, err}
 			return nil, because(failure(registry.KindOutcomeUnknown, registry.Sent, "the server's stream ended without an answer"), cause)
 		}
-		m := parse(data)
-		if x.answers(&m) {
-			result, err := settle(&m, x.pending(), x.peer.mask)
+		if m := x.sort(data); m != nil {
+			result, err := settle(m, x.pending(), x.peer.mask)
 			if !e.owned {
 				result = bytes.Clone(result)
 			}
 			finishStream(body)
 			return result, err
 		}
-		x.aside(&m, data)
 	}
+}
+
+// sort returns the answer from a message, or from an array of them as older protocols allow. It
+// takes the rest aside.
+func (x *exchange) sort(data []byte) (answer *message) {
+	for part := range messages(data) {
+		if m := parse(part); answer == nil && x.answers(&m) {
+			answer = &m
+		} else {
+			x.aside(&m, part)
+		}
+	}
+	return answer
 }
 
 // streamGrace is how long a stream may take to end behind the answer.

@@ -152,9 +152,10 @@ func (x *exchange) readJSON(resp *http.Response) (json.RawMessage, error) {
 		return nil, x.tooLarge()
 	}
 	body, err := x.readBody(resp, limit)
-	m := parse(trimBOM(body))
+	body = trimBOM(body)
+	m := parse(body)
 	switch {
-	case err != nil && m.problem != "":
+	case err != nil && m.problem != "" && strictjson.Valid(body, maxDepth) != nil:
 		cause := masked{x.peer.mask, err}
 		return nil, because(failure(registry.KindOutcomeUnknown, registry.Sent, "the connection to the server broke within its answer"), cause)
 	case len(body) > limit:
@@ -162,11 +163,11 @@ func (x *exchange) readJSON(resp *http.Response) (json.RawMessage, error) {
 	case len(body) == 0:
 		return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is empty")
 	}
-	if !x.answers(&m) {
-		x.peer.stray.add(x.peer.mask, body)
+	answer := x.sort(body)
+	if answer == nil {
 		return nil, failure(registry.KindUpstreamError, registry.Sent, "the server's response is no answer to the request%s", why(m.problem))
 	}
-	return settle(&m, x.pending(), x.peer.mask)
+	return settle(answer, x.pending(), x.peer.mask)
 }
 
 func why(problem string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,14 @@ func parse(frame []byte) (m message) {
 		m.problem = `its "jsonrpc" is not "2.0"`
 	}
 	return m
+}
+
+// messages returns the messages of a frame: the elements of an array, or the frame itself.
+func messages(frame []byte) iter.Seq[[]byte] {
+	if i := strictjson.Space(frame, 0); i < len(frame) && frame[i] == '[' && strictjson.Valid(frame, maxDepth) == nil {
+		return strictjson.Elements(frame)
+	}
+	return func(yield func([]byte) bool) { yield(frame) }
 }
 
 // object reads the object that begins at data[i]. Visit is told of each member and returns the
