@@ -6,10 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cupule/cupule/internal/mask"
 )
 
 // redacted is what a secret prints as.
-const redacted = "[redacted]"
+const redacted = mask.Masked
 
 // shortestMasked is the length below which a value is too common a text to be masked.
 const shortestMasked = 4
@@ -26,17 +28,17 @@ func (secret) LogValue() slog.Value         { return slog.StringValue(redacted) 
 // masker replaces secret values in text that a server wrote.
 type masker []secret
 
-func (m masker) mask(text string) string {
+func (m masker) mask(text string) string { return m.cover(text, false) }
+
+// cover is mask for a text that may have been cut amid a secret.
+func (m masker) cover(text string, cut bool) string {
+	var values []string
 	for _, s := range m {
-		if len(s) < shortestMasked {
-			continue
-		}
-		text = strings.ReplaceAll(text, string(s), redacted)
-		if quoted := strconv.Quote(string(s)); quoted != `"`+string(s)+`"` {
-			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], redacted)
+		if len(s) >= shortestMasked {
+			values = append(values, string(s))
 		}
 	}
-	return text
+	return string(mask.New(values...).Mask([]byte(text), 0, cut))
 }
 
 // untrusted returns text of a server, fit for a message: masked, at most limit bytes, with
@@ -44,9 +46,7 @@ func (m masker) mask(text string) string {
 func (m masker) untrusted(text string, limit int) string {
 	cut := ""
 	if len(text) > FrameOverhead {
-		// What is masked may lie across this cut, so a margin of it is never shown.
-		text = m.mask(text[:FrameOverhead])
-		text, cut = text[:max(0, len(text)-maxSecret)], "..."
+		text, cut = m.cover(text[:FrameOverhead], true), "..."
 	} else {
 		text = m.mask(text)
 	}
@@ -59,6 +59,3 @@ func (m masker) untrusted(text string, limit int) string {
 	quoted := strconv.Quote(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + cut
 }
-
-// maxSecret is the longest value that a cut could leave a part of.
-const maxSecret = 8 << 10

@@ -27,8 +27,6 @@ func (v *variables) masker() masker {
 			m = append(m, set[name])
 		}
 	}
-	// A value that holds another one goes first.
-	slices.SortFunc(m, func(a, b secret) int { return len(b) - len(a) })
 	return m
 }
 

@@ -33,18 +33,20 @@ func TestSecretPrintsAsRedacted(t *testing.T) {
 }
 
 func TestUntrusted(t *testing.T) {
-	m := masker{"hunter22", "a\nb\nc", "x"}
+	m := masker{"hunter22", "a\nb\nc", "x", "pä/s\"s"}
 	for _, row := range [][2]string{
 		{"plain", "plain"},
 		{`says "hi"`, `says "hi"`},
 		{"key hunter22!", "key [redacted]!"},
 		{"line a\nb\nc", "line [redacted]"},
 		{`quoted a\nb\nc`, "quoted [redacted]"},
+		{`in JSON p\u00e4\/s\"s`, "in JSON [redacted]"},
 		{"\x1b[31mred\x00\xff", `\x1b[31mred\x00\xff`},
 		{strings.Repeat("y", 30), strings.Repeat("y", 20) + "..."},
 		{strings.Repeat("ä", 30), strings.Repeat("ä", 10) + "..."},
 		{strings.Repeat("z", 19) + "hunter22", strings.Repeat("z", 19) + "[..."},
-		{strings.Repeat("hunter22", FrameOverhead/8+1), "[redacted][redacted]..."},
+		{strings.Repeat("hunter22", FrameOverhead/8+1), "[redacted]..."},
+		{strings.Repeat("\n", FrameOverhead-6) + "hunter22", strings.Repeat(`\n`, 20) + "..."},
 		{"text", "text"},
 	} {
 		if got := m.untrusted(row[0], 20); got != row[1] {

@@ -2,65 +2,32 @@ package proc
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cupule/cupule/internal/mask"
 )
 
 // StderrTail is how much of the end of standard error is kept, in bytes.
 const StderrTail = 16 << 10
 
-// Masked stands in the place of a secret.
-const Masked = "[redacted]"
-
-// partial is the shortest beginning of a secret that is masked at the very end of the tail,
-// where the rest of it may not have been read yet.
-const partial = 4
-
 // tail keeps the end of a stream. It keeps it raw, and long enough that a secret which begins
 // before the part that is shown is still recognised: so it doesn't matter how reads split one.
 type tail struct {
-	secrets [][]byte // longest first
-	margin  int      // bytes kept before the part that is shown: the longest secret
+	secrets mask.Secrets
+	margin  int // bytes kept before the part that is shown: the longest secret
 
 	mu  sync.Mutex
 	buf []byte // guarded by mu; at most twice what is kept, and one write
 }
 
 func newTail(secrets []string) *tail {
-	t := &tail{}
-	for _, s := range secrets {
-		for _, form := range forms(s) {
-			if len(form) > 0 && !slices.ContainsFunc(t.secrets, func(have []byte) bool { return bytes.Equal(have, form) }) {
-				t.secrets = append(t.secrets, form)
-			}
-		}
-	}
-	slices.SortFunc(t.secrets, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
-	if len(t.secrets) > 0 {
-		t.margin = len(t.secrets[0])
-	}
+	t := &tail{secrets: mask.New(secrets...)}
+	t.margin = t.secrets.Longest()
 	return t
-}
-
-// forms returns the secret as it is and as JSON encoders write it.
-func forms(secret string) [][]byte {
-	list := [][]byte{[]byte(secret)}
-	for _, html := range []bool{false, true} {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(html)
-		if enc.Encode(secret) == nil {
-			inner := bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\"\n"))[1:])
-			list = append(list, inner, bytes.ReplaceAll(inner, []byte("/"), []byte(`\/`)))
-		}
-	}
-	return list
 }
 
 func (t *tail) write(p []byte) {
@@ -77,51 +44,9 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	raw := bytes.Clone(t.buf[max(0, len(t.buf)-StderrTail-t.margin):])
 	t.mu.Unlock()
-	text := t.mask(raw, max(0, len(raw)-StderrTail))
+	// The rest of a secret at the end may not have been read yet.
+	text := t.secrets.Mask(raw, max(0, len(raw)-StderrTail), true)
 	return escape(last(bytes.TrimRight(text, "\r\n"), StderrTail))
-}
-
-// mask returns raw from the byte at start on, with secrets replaced. Overlapping secrets
-// are replaced as one.
-func (t *tail) mask(raw []byte, start int) []byte {
-	secret := t.cover(raw)
-	out := make([]byte, 0, len(raw)-start)
-	for i := start; i < len(raw); i++ {
-		switch {
-		case !secret[i]:
-			out = append(out, raw[i])
-		case i == start || !secret[i-1]:
-			out = append(out, Masked...)
-		}
-	}
-	return out
-}
-
-// cover marks the bytes of raw that belong to a secret.
-func (t *tail) cover(raw []byte) []bool {
-	marks := make([]bool, len(raw))
-	mark := func(from, to int) {
-		for i := from; i < to; i++ {
-			marks[i] = true
-		}
-	}
-	for _, s := range t.secrets {
-		for at := 0; ; at++ {
-			i := bytes.Index(raw[at:], s)
-			if i < 0 {
-				break
-			}
-			at += i
-			mark(at, at+len(s))
-		}
-		for n := min(len(s)-1, len(raw)); n >= partial; n-- {
-			if bytes.HasSuffix(raw, s[:n]) {
-				mark(len(raw)-n, len(raw))
-				break
-			}
-		}
-	}
-	return marks
 }
 
 // escape writes everything that isn't printable as Go does in a string.
