@@ -204,7 +204,11 @@ func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
 			// The handshake comes with the first read, within its deadline.
 			conn = tls.Server(conn, l.tls)
 		}
-		all.Go(func() { s.serveCounted(ctx, conn, who, peer, l.endpoint.Scheme == "tcp") })
+		timing := timedFully
+		if l.endpoint.Scheme == "unix" {
+			timing = timedMessages
+		}
+		all.Go(func() { s.serveCounted(ctx, conn, who, peer, timing) })
 	}
 }
 
@@ -224,13 +228,13 @@ func (e *Endpoint) welcome(conn net.Conn) (who identity, peer string) {
 }
 
 // serveCounted serves a connection that its listener has counted already.
-func (s *Server) serveCounted(ctx context.Context, conn net.Conn, who identity, peer string, timed bool) {
+func (s *Server) serveCounted(ctx context.Context, conn net.Conn, who identity, peer string, timing timing) {
 	if !s.enter() {
 		_ = conn.Close()
 		return
 	}
 	defer s.live.Done()
-	st := s.newStream(ctx, conn, who, peer, timed)
+	st := s.newStream(ctx, conn, who, peer, timing)
 	s.serveStream(ctx, st, st.run)
 }
 

@@ -47,6 +47,11 @@ func overloaded(operation, what string) *registry.Error {
 	}
 }
 
+// crowded refuses a message for which there is no memory, or which takes it for too long.
+func crowded() *registry.Error {
+	return overloaded("", "too many long messages are being sent at once, or this one too slowly")
+}
+
 func shuttingDown(operation string, ran registry.Ran) *registry.Error {
 	return &registry.Error{Kind: registry.KindShuttingDown, Operation: operation, Message: "the service is shutting down", Ran: ran}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -42,32 +41,32 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	if x.account.bytes.Add(x.held) > int64(opts.MaxInFlightBytes) {
 		return nil, http.StatusOK, overloaded("", "the requests in flight on this connection are too large together")
 	}
+	return x.read()
+}
+
+// read reads the body, as long as it comes in time and there is memory for it.
+func (x *exchange) read() ([]byte, int, *registry.Error) {
+	opts := &x.web.server.opts
 	control := http.NewResponseController(x.w)
 	if !x.web.own {
 		_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
 	}
-	data, failed := readBounded(http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage)), x.r.ContentLength)
-	if failed == nil {
-		_ = control.SetReadDeadline(time.Time{})
-	}
-	if _, large := errors.AsType[*http.MaxBytesError](failed); large {
+	r := &room{server: x.web.server, evict: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
+	body := http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage))
+	data, failed := readBody(body, int(x.r.ContentLength), opts.MaxMessage, r, x.r.Context().Done())
+	r.release()
+	_, large := errors.AsType[*http.MaxBytesError](failed)
+	switch {
+	case large:
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
-	}
-	if failed != nil {
-		x.w.Header().Set("Connection", "close")
+	case failed == errCrowded || r.evicted:
+		x.w.Header().Set("Retry-After", "1")
+		return nil, http.StatusServiceUnavailable, crowded()
+	case failed != nil:
 		return nil, http.StatusBadRequest, parseError(errors.New("the body ends early"))
 	}
+	_ = control.SetReadDeadline(time.Time{})
 	return data, 0, nil
-}
-
-// readBounded reads all, into a buffer of the announced size where that is small.
-func readBounded(body io.Reader, announced int64) ([]byte, error) {
-	if announced < 0 || announced > 64<<10 {
-		return io.ReadAll(body)
-	}
-	data := make([]byte, announced)
-	n, err := io.ReadFull(body, data)
-	return data[:n], err
 }
 
 func (x *exchange) free() {

@@ -161,18 +161,18 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
-		h.fail(w, r, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
+		h.refuse(w, r, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
 		return
 	}
 	if reason := checkContent(r.Header); reason != "" {
-		h.fail(w, r, http.StatusUnsupportedMediaType, invalidRequest(reason))
+		h.refuse(w, r, http.StatusUnsupportedMediaType, invalidRequest(reason))
 		return
 	}
 	x := &exchange{web: h, w: w, r: r, backend: b, inv: inv, account: accountOf(r)}
 	data, status, err := x.body()
 	defer x.free()
 	if err != nil {
-		h.fail(w, r, status, err)
+		h.refuse(w, r, status, err)
 		return
 	}
 	x.answer(data)
@@ -199,6 +199,26 @@ func (h *web) authenticate(r *http.Request, b *backend) (effects.Invocation, boo
 func (h *web) fail(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
 	h.send(w, r, status, appendError(nil, nil, err))
 }
+
+// refuse answers a request whose body hasn't been read, and reads on for a moment, so that
+// the client finds the answer. Package http would do that for longer, and with more memory.
+func (h *web) refuse(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
+	body := appendError(nil, nil, err)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.Header().Set("Connection", "close")
+	h.send(w, r, status, body)
+	if r.ProtoMajor != 1 {
+		return
+	}
+	control := http.NewResponseController(w)
+	_ = control.Flush()
+	_ = control.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyBuffer(onlyWriter{io.Discard}, io.LimitReader(r.Body, maxLinger), make([]byte, 512))
+	_ = control.SetReadDeadline(time.Unix(1, 0))
+}
+
+// onlyWriter hides the methods of a writer that bring a buffer of their own.
+type onlyWriter struct{ io.Writer }
 
 // send answers with JSON, within the time that this much of it may take.
 func (h *web) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {

@@ -334,55 +334,6 @@ func TestGreetingIsShort(t *testing.T) {
 	})
 }
 
-// Large messages that never end leave others room: past a number of them, a large one waits
-// for its turn, as long as a message may take, and small ones don't.
-func TestLargeMessagesTakeTurns(t *testing.T) {
-	local := &ConnOptions{Origin: "unix", Caller: LocalCaller}
-	inBubble(t, Backend{}, nil, local, func(t *testing.T, s *Server, c *client) {
-		half := `{"jsonrpc":"2.0","method":"echo","id":1,"params":["` + strings.Repeat("x", 100_000)
-		var holders []*client
-		for range maxLarge {
-			holder := serve(t, s, local, false)
-			holder.raw(half)
-			holders = append(holders, holder)
-		}
-		synctest.Wait()
-		if len(s.large) != maxLarge {
-			t.Fatalf("%d large messages are being read", len(s.large))
-		}
-		c.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
-		sent := make(chan error, 1)
-		_ = c.conn.SetWriteDeadline(time.Time{})
-		go func() {
-			_, err := io.WriteString(c.conn, half+"\"]}\n")
-			sent <- err
-		}()
-		time.Sleep(DefaultMessageTimeout / 2)
-		holders[0].raw("\"]}\n")
-		for _, each := range []*client{holders[0], c} {
-			if got, err := each.receive(hang); err != nil || !strings.Contains(got, "xxx") {
-				t.Errorf("%.100s %v", got, err)
-			}
-		}
-		if err := <-sent; err != nil {
-			t.Error(err)
-		}
-		holders[0].raw(half)
-		go func() { _, _ = io.WriteString(c.conn, half) }()
-		began := time.Now()
-		if got, err := c.receive(time.Hour); err != nil || !strings.Contains(got, "-32004") || time.Since(began) != DefaultMessageTimeout {
-			t.Errorf("%.100s %v after %v", got, err, time.Since(began))
-		}
-		for _, each := range append(holders, c) {
-			each.conn.Close()
-		}
-		synctest.Wait()
-		if len(s.large) != 0 {
-			t.Errorf("%d large messages are counted after their connections ended", len(s.large))
-		}
-	})
-}
-
 // shaky is a listener that fails for a while, as it does without descriptors.
 type shaky struct {
 	net.Listener

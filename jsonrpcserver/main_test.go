@@ -12,6 +12,12 @@ import (
 
 // TestMain fails when the tests leave goroutines or descriptors behind.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == memoryChild {
+		if err := serveForMemory(os.Args[2]); err != nil {
+			fmt.Println(err)
+		}
+		return
+	}
 	before := descriptors()
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()

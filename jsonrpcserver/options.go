@@ -18,7 +18,7 @@ const (
 
 	DefaultWriteTimeout   = 10 * time.Second // a peer takes no byte for so long
 	DefaultIdleTimeout    = 5 * time.Minute  // TCP and HTTP: no message and no call
-	DefaultMessageTimeout = 30 * time.Second // TCP and HTTP: from a message's first byte to its last
+	DefaultMessageTimeout = 30 * time.Second // all but stdio: from a message's first byte to its last
 	DefaultGreetTimeout   = 10 * time.Second // TCP: until the peer is authenticated
 	DefaultGrace          = 10 * time.Second // what runs may finish in this time when the server stops
 )
@@ -29,7 +29,6 @@ const (
 	maxProgress  = 64 << 10 // bytes of progress that wait to be written
 	maxAttempts  = 3        // wrong tokens on one connection
 	maxGreeting  = 4 << 10  // bytes of a message before the peer is authenticated
-	maxLarge     = 32       // messages of more than 64 KiB that are being read, on all connections
 	largePiece   = 16 << 10 // results from this size on are not copied
 	writePiece   = 256 << 10
 	refusalBurst = time.Second // for telling a surplus connection why it is refused

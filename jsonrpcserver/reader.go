@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"time"
 
@@ -18,7 +17,10 @@ import (
 // may still be sending; an error says that it is gone.
 func (st *stream) readAll() (lost bool, err error) {
 	for {
-		st.waitForRoom()
+		if !st.waitForPeer() {
+			st.refuse(nil, crowded())
+			return true, nil
+		}
 		data, err := st.next()
 		switch {
 		case err == nil:
@@ -29,7 +31,11 @@ func (st *stream) readAll() (lost bool, err error) {
 				return false, errHandedOver
 			}
 		case errors.Is(err, frame.ErrTooLong):
-			if !st.takeTooLong(data) {
+			if !st.skip(data, tooLong(st.limit())) {
+				return true, nil
+			}
+		case errors.Is(err, frame.ErrNoRoom):
+			if !st.skip(data, crowded()) {
 				return true, nil
 			}
 		case isBroken(err):
@@ -42,6 +48,10 @@ func (st *stream) readAll() (lost bool, err error) {
 			return false, nil
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return false, err
+		case st.evicted.Load():
+			if beginning, gaveUp := st.frames.Yield(); gaveUp && !st.skip(beginning, crowded()) {
+				return true, nil
+			}
 		case !st.mayWait():
 			return true, nil
 		}
@@ -59,33 +69,6 @@ func (st *stream) limit() int {
 		return min(maxGreeting, st.server.opts.MaxMessage)
 	}
 	return st.server.opts.MaxMessage
-}
-
-// claimBuffer waits for one of the server's large buffers, as long as the message may take.
-func (st *stream) claimBuffer() error {
-	select {
-	case st.server.large <- struct{}{}:
-		return nil
-	default:
-	}
-	st.flush()
-	now := time.Now()
-	if st.timed {
-		st.arm(now)
-	}
-	if st.began.IsZero() {
-		st.began = now
-	}
-	timer := time.NewTimer(st.began.Add(st.server.opts.MessageTimeout).Sub(now))
-	defer timer.Stop()
-	select {
-	case st.server.large <- struct{}{}:
-		return nil
-	case <-timer.C:
-		return os.ErrDeadlineExceeded
-	case <-st.closed:
-		return net.ErrClosed
-	}
 }
 
 // next reads a message, and learns the framing from the first.
@@ -111,12 +94,12 @@ func (st *stream) take(data []byte) bool {
 	return st.who.failures < maxAttempts
 }
 
-// takeTooLong refuses a message that is too long. False says that the connection must end:
+// skip refuses a message whose rest isn't read. False says that the connection must end:
 // what begins like no JSON may be an HTTP request, whose lines must not be read.
-func (st *stream) takeTooLong(beginning []byte) bool {
+func (st *stream) skip(beginning []byte, why *registry.Error) bool {
 	st.taken++
 	st.began = time.Time{}
-	st.refuse(nil, tooLong(st.limit()))
+	st.refuse(nil, why)
 	return st.taken > 1 || st.framing != frame.Newline || beginning[0] == '{' || beginning[0] == '['
 }
 
@@ -139,65 +122,107 @@ func isHTTP(line []byte) bool {
 	return len(line) > 0 && 'A' <= line[0] && line[0] <= 'Z' && bytes.Contains(line, []byte(" HTTP/"))
 }
 
-// waitForRoom waits while the peer leaves too much unread.
-func (st *stream) waitForRoom() {
+// waitForPeer waits while the peer leaves too much unread. False says that others need the
+// memory meanwhile that it holds.
+func (st *stream) waitForPeer() bool {
 	st.mu.Lock()
+	defer st.mu.Unlock()
 	for st.out.size > maxUnread && !st.dead {
-		st.room.Wait()
+		if st.evicted.Load() {
+			return false
+		}
+		st.unread.Wait()
 	}
-	st.mu.Unlock()
+	return true
 }
 
 // readMore reads from the connection, with the deadline that is due. First it sends what
 // is ready, since reading may wait.
 func (st *stream) readMore(p []byte) (int, error) {
 	st.flush()
-	if st.timed {
+	if st.timing != untimed {
 		st.arm(time.Now())
 	}
-	return st.conn.Read(p)
+	if st.evicted.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
+	n, err := st.conn.Read(p)
+	st.room.came(n)
+	return n, err
 }
 
-// arm sets the read deadline: while a message is being read, that of the message; else
-// that of an idle connection, which is moved only now and then.
+// arm sets the read deadline that is due: of a message that has begun, of an idle
+// connection, or of one whose peer isn't known. An earlier one that is set already is left
+// and judged when it has passed, so that deadlines cost little.
 func (st *stream) arm(now time.Time) {
-	opts := &st.server.opts
-	idle := opts.IdleTimeout
-	switch {
-	case st.who.name == "":
-		st.setDeadline(now, st.opened.Add(opts.GreetTimeout))
-	case st.frames.Partial():
-		if st.began.IsZero() {
-			st.began = now
-			st.setDeadline(now, now.Add(opts.MessageTimeout))
-		}
-	case !st.began.IsZero(), now.Sub(st.armed) > idle/8:
+	if !st.frames.Partial() {
 		st.began = time.Time{}
-		st.setDeadline(now, now.Add(idle))
+	} else if st.began.IsZero() {
+		st.began = now
+	}
+	if st.taken != st.counted {
+		st.counted, st.heard = st.taken, now
+	}
+	due, late := st.due()
+	if !late && !due.IsZero() {
+		due = now.Add(st.server.opts.IdleTimeout)
+	}
+	if !due.IsZero() && (st.deadline.IsZero() || due.Before(st.deadline)) {
+		st.setDeadline(due)
 	}
 }
 
-func (st *stream) setDeadline(now, deadline time.Time) {
-	st.armed = now
+// due returns by when the peer must have sent something, zero for no such time, and
+// whether it is late in sending a message or a token.
+func (st *stream) due() (deadline time.Time, late bool) {
+	opts := &st.server.opts
+	switch {
+	case st.timing == untimed:
+		return time.Time{}, false
+	case st.who.name == "":
+		return st.opened.Add(opts.GreetTimeout), true
+	case !st.began.IsZero():
+		return st.began.Add(opts.MessageTimeout), true
+	case st.timing == timedFully:
+		return st.heard.Add(opts.IdleTimeout), false
+	}
+	return time.Time{}, false
+}
+
+func (st *stream) setDeadline(deadline time.Time) {
+	st.deadline = deadline
 	_ = st.conn.SetReadDeadline(deadline)
 }
 
 // mayWait says whether to go on after the read deadline: an idle connection may while a
 // call runs, and for the idle time after the last.
 func (st *stream) mayWait() bool {
-	if !st.began.IsZero() || st.who.name == "" {
+	now := time.Now()
+	due, late := st.due()
+	if late && !now.Before(due) {
 		st.refuse(nil, &registry.Error{Kind: registry.KindTimeout, Message: "the message, or the token, took too long", Ran: registry.NotSent})
 		return false
 	}
-	now, idle := time.Now(), st.server.opts.IdleTimeout
+	if !late && !due.IsZero() {
+		due = st.restsUntil(now, due)
+	}
+	st.setDeadline(due)
+	return due.IsZero() || now.Before(due)
+}
+
+// restsUntil returns when an idle connection has been so for too long: calls that run or
+// ended meanwhile put that off.
+func (st *stream) restsUntil(now, due time.Time) time.Time {
 	st.mu.Lock()
-	busy, dead, rested := st.slots > 0, st.dead, st.rested
-	st.mu.Unlock()
-	if busy {
+	defer st.mu.Unlock()
+	rested := st.rested
+	if st.slots > 0 {
 		rested = now
 	}
-	st.setDeadline(now, rested.Add(idle))
-	return !dead && now.Sub(rested) < idle
+	if until := rested.Add(st.server.opts.IdleTimeout); until.After(due) {
+		return until
+	}
+	return due
 }
 
 // judge takes one text apart and starts what it asks for.
@@ -292,7 +317,6 @@ func (st *stream) authenticate(m *received) ([]byte, *registry.Error) {
 		return nil, err
 	}
 	logger.Info("authenticated", "caller", st.who.name)
-	st.armed = time.Time{}
 	return result, nil
 }
 

@@ -21,9 +21,10 @@ type Server struct {
 	stats   counters
 	calls   atomic.Int64 // in flight
 	conns   atomic.Int64
-	handoff chan *flight  // to a worker that waits
-	large   chan struct{} // holds one for each large message that is being read
-	idle    atomic.Int64  // workers that may wait
+	handoff chan *flight // to a worker that waits
+	idle    atomic.Int64 // workers that may wait
+
+	middle, large *budget // for messages that are being read
 
 	live sync.WaitGroup // streams, HTTP requests, listeners, and calls
 
@@ -47,8 +48,8 @@ func New(b Backend, opts *Options) (*Server, error) {
 	s := &Server{
 		opts: opts.withDefaults(), streams: map[*stream]struct{}{}, closers: map[io.Closer]struct{}{},
 		webs: map[*http.Server]struct{}{}, drained: make(chan struct{}), handoff: make(chan *flight),
-		large: make(chan struct{}, maxLarge),
 	}
+	s.middle, s.large = newBudgets(s.opts.MaxMessage)
 	s.buffers.New = func() any { return new([]byte) }
 	s.halt, s.haltCalls = context.WithCancel(context.Background())
 	s.current.Store(newBackend(b))
@@ -145,7 +146,11 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn, opts *ConnOptions
 	if who.origin == "" {
 		who.origin = "stream"
 	}
-	st := s.newStream(ctx, conn, who, opts.Peer, opts.Timed)
+	timing := untimed
+	if opts.Timed {
+		timing = timedFully
+	}
+	st := s.newStream(ctx, conn, who, opts.Peer, timing)
 	s.serveStream(ctx, st, st.run)
 	return nil
 }

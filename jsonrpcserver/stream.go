@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cupule/cupule/internal/frame"
@@ -32,18 +33,23 @@ type stream struct {
 	conn   pipe
 	ctx    context.Context // for its values
 	peer   string
-	timed  bool // idle and message deadlines apply
+	timing timing
 
 	// Used by the reader alone.
-	who     identity
-	frames  *frame.Messages
-	armed   time.Time // when the read deadline was set last
-	began   time.Time // when the message that is being read was first seen; zero for none
-	opened  time.Time
-	taken   int     // messages so far
-	ready   *flight // that the reader is to run itself
-	raw     *rawio.Writer
-	framing frame.Framing
+	who      identity
+	frames   *frame.Messages
+	deadline time.Time // for reading, that is set; zero for none
+	began    time.Time // when the message that is being read was first seen; zero for none
+	heard    time.Time // when the last message had been read
+	opened   time.Time
+	taken    int     // messages so far
+	counted  int     // of those, when it was heard
+	ready    *flight // that the reader is to run itself
+	raw      *rawio.Writer
+	framing  frame.Framing
+	room     streamRoom
+
+	evicted atomic.Bool // the reader must give up what it holds of the room
 
 	turns turns
 
@@ -61,18 +67,28 @@ type stream struct {
 	dead    bool      // closed
 	linger  bool      // the peer may still be sending
 	stalled bool      // the peer took nothing for too long
-	room    sync.Cond
+	unread  sync.Cond // signals that there is less of it
 	closed  chan struct{}
 }
 
-func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer string, timed bool) *stream {
+// timing says which deadlines a stream has for reading.
+type timing uint8
+
+const (
+	untimed timing = iota
+	timedMessages
+	timedFully // idleness too
+)
+
+func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer string, timing timing) *stream {
+	now := time.Now()
 	st := &stream{
-		server: s, conn: conn, ctx: ctx, who: who, peer: peer, timed: timed, opened: time.Now(),
+		server: s, conn: conn, ctx: ctx, who: who, peer: peer, timing: timing, opened: now, heard: now,
 		closed: make(chan struct{}), out: outbox{buffers: &s.buffers},
 	}
-	st.room.L = &st.mu
-	st.frames = frame.NewMessages(readerFunc(st.readMore))
-	st.frames.Bound(st.claimBuffer, func() { <-s.large })
+	st.unread.L = &st.mu
+	st.room.stream, st.room.server, st.room.evict = st, s, st.evict
+	st.frames = frame.NewMessages(readerFunc(st.readMore), &st.room)
 	st.raw = newRawWriter(conn)
 	st.turns.timer = time.AfterFunc(time.Hour, st.lookAfter)
 	st.turns.timer.Stop()
@@ -123,7 +139,7 @@ func (st *stream) close() {
 	}
 	st.dead = true
 	st.free(st.out.discard(), 0)
-	st.room.Broadcast()
+	st.unread.Broadcast()
 	close(st.closed)
 	if !st.linger {
 		_ = st.conn.Close()
@@ -239,14 +255,14 @@ func (st *stream) writePiece(p piece, n int) bool {
 func (st *stream) takePiece() piece {
 	p := st.out.take()
 	st.free(p.slots, p.bytes)
-	st.room.Signal()
+	st.unread.Signal()
 	return p
 }
 
 // free gives slots back, and the bytes of their requests. The mutex is held.
 func (st *stream) free(slots, bytes int) {
 	st.slots -= slots
-	if st.timed && slots > 0 && st.slots == 0 {
+	if st.timing == timedFully && slots > 0 && st.slots == 0 {
 		st.rested = time.Now()
 	}
 	st.bytes -= bytes

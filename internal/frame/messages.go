@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -29,15 +30,30 @@ func (e *BrokenError) Error() string { return "framing lost: " + e.Reason }
 
 // Sizes of the buffer and bounds of what is skipped.
 const (
-	smallBuffer = 4 << 10
-	largeBuffer = 64 << 10
-	maxHeader   = 4 << 10
-	maxSkip     = 64 << 20
+	smallBuffer  = 4<<10 + 768 // holds a header, or a line of 4 KiB
+	middleBuffer = 64 << 10
+	maxHeader    = 4 << 10
+	maxSkip      = 64 << 20
 )
 
-// Messages reads messages in either framing. Its buffer grows with what arrives, up to the
-// limit of a message, and shrinks when that is over. Next may be called again after a read
-// error that is temporary, such as a deadline. Not safe for concurrent use.
+// ErrNoRoom says that there is no memory for a message of this size at the moment.
+var ErrNoRoom = errors.New("no room for the message")
+
+// Room is memory that readers share, for what exceeds their small buffers.
+type Room interface {
+	// Claim asks for so many bytes instead of what is held. It may wait where they are needed.
+	Claim(size int, needed bool) bool
+	// Release gives back what is held.
+	Release()
+	// Contended reports whether others wait for what this reader holds.
+	Contended() bool
+}
+
+// Messages reads messages in either framing. It has a buffer of less than 5 KiB, one of
+// 64 KiB for longer messages and while much arrives, and for still longer ones one that is
+// as long as the message, or grows up to the limit where its length isn't known. Next may
+// be called again after a read error that is temporary, such as a deadline. Not safe for
+// concurrent use.
 type Messages struct {
 	r       io.Reader
 	buf     []byte
@@ -48,32 +64,17 @@ type Messages struct {
 	length  int   // of the message whose header has been read, or -1
 	skip    int64 // bytes of a message that was too long; -1 skips to the end of the line
 	skipped int64 // bytes of that line
-	last    int   // bytes of the last read
-	full    bool  // that read filled the buffer
-	claim   func() error
-	release func()
-	claimed bool
+	full    bool  // the last read filled the buffer
+	room    Room  // nil for no bounds
+	held    int   // bytes of it
 }
 
-// NewMessages returns a reader of messages.
-func NewMessages(r io.Reader) *Messages { return &Messages{r: r, length: -1} }
-
-// Bound has claim called before the buffer grows past 64 KiB, which may wait, and release
-// when it has shrunk again. Next returns the error of claim, and may be called again.
-func (m *Messages) Bound(claim func() error, release func()) { m.claim, m.release = claim, release }
+// NewMessages returns a reader of messages. Memory beyond its small buffer comes from room,
+// if that is not nil.
+func NewMessages(r io.Reader, room Room) *Messages { return &Messages{r: r, room: room, length: -1} }
 
 // Close lets go of the buffer. Nothing may be read afterwards.
-func (m *Messages) Close() {
-	m.buf, m.begin, m.end = nil, 0, 0
-	m.giveUp()
-}
-
-func (m *Messages) giveUp() {
-	if m.claimed {
-		m.claimed = false
-		m.release()
-	}
-}
+func (m *Messages) Close() { m.replace(0) }
 
 // Framing returns the framing of the stream.
 func (m *Messages) Framing() Framing { return m.framing }
@@ -86,8 +87,9 @@ func (m *Messages) Buffered() int { return m.end - m.begin }
 
 // Next returns the next message, valid until the next call. A message of more than limit
 // bytes is ErrTooLong, with the beginning of it in newline framing, and the next call skips
-// the rest. A stream that ends within a message gives
-// io.ErrUnexpectedEOF, with what there is of it in newline framing; a *BrokenError is final.
+// the rest; ErrNoRoom is the same for a message that there is no memory for. A stream that
+// ends within a message gives io.ErrUnexpectedEOF, with what there is of it in newline
+// framing; a *BrokenError is final.
 func (m *Messages) Next(limit int) ([]byte, error) {
 	for {
 		if err := m.discard(); err != nil {
@@ -96,7 +98,9 @@ func (m *Messages) Next(limit int) ([]byte, error) {
 		if data, done, err := m.cut(limit); done {
 			return data, err
 		}
-		if err := m.fill(); err != nil {
+		if err := m.fill(limit); err == ErrNoRoom {
+			return m.giveUp(), err
+		} else if err != nil {
 			return m.atEnd(err)
 		}
 	}
@@ -244,7 +248,7 @@ func isUTF8(contentType string) bool {
 func (m *Messages) discard() error {
 	for m.skip != 0 {
 		if m.begin == m.end {
-			if err := m.fill(); err != nil {
+			if err := m.fill(0); err != nil {
 				return err
 			}
 		}
@@ -271,59 +275,6 @@ func (m *Messages) skipLine() error {
 	m.take(n)
 	if m.skipped += int64(n); m.skipped > maxSkip {
 		return &BrokenError{fmt.Sprintf("a line is longer than %d bytes", maxSkip)}
-	}
-	return nil
-}
-
-// fill reads more, into a buffer that has room for it.
-func (m *Messages) fill() error {
-	if err := m.makeRoom(); err != nil {
-		return err
-	}
-	for range 100 {
-		n, err := m.r.Read(m.buf[m.end:])
-		m.end += n
-		m.last = n
-		m.full = m.end == len(m.buf)
-		if n > 0 || err != nil {
-			if n > 0 {
-				err = nil // it comes again with the next read
-			}
-			return err
-		}
-	}
-	return io.ErrNoProgress
-}
-
-// makeRoom moves what is left to the front, grows a buffer that fills up, and lets go of
-// one that is no longer needed.
-func (m *Messages) makeRoom() error {
-	left := m.end - m.begin
-	size := len(m.buf)
-	switch {
-	case size == 0, left == 0 && size > largeBuffer:
-		size = smallBuffer
-	case left == 0 && size > smallBuffer && m.last < size/4:
-		size /= 2
-	case left == size, m.full && size < largeBuffer && m.skip == 0:
-		size *= 2
-	}
-	if size > largeBuffer && m.claim != nil && !m.claimed {
-		if err := m.claim(); err != nil {
-			return err
-		}
-		m.claimed = true
-	}
-	if size = max(size, smallBuffer); size != len(m.buf) {
-		grown := make([]byte, size)
-		copy(grown, m.buf[m.begin:m.end])
-		m.buf = grown
-	} else if m.begin > 0 {
-		copy(m.buf, m.buf[m.begin:m.end])
-	}
-	m.begin, m.end, m.full = 0, left, false
-	if size <= largeBuffer {
-		m.giveUp()
 	}
 	return nil
 }

@@ -89,25 +89,25 @@ func TestMessages(t *testing.T) {
 			"whole": strings.NewReader(test.in), "bytes": iotest.OneByteReader(strings.NewReader(test.in)),
 			"halves": iotest.HalfReader(strings.NewReader(test.in)), "with EOF": iotest.DataErrReader(strings.NewReader(test.in)),
 		} {
-			if diff := cmp.Diff(test.want, readMessages(NewMessages(r), 20)); diff != "" {
+			if diff := cmp.Diff(test.want, readMessages(NewMessages(r, nil), 20)); diff != "" {
 				t.Errorf("%s, %s: %s", test.name, piece, diff)
 			}
 		}
 	}
 }
 
-// A stream that never ends a message, and one that announces a large message, cost no
-// more than the limit.
+// A stream that never ends a message costs its limit, and little once it is skipped; one
+// that announces a large message costs that.
 func TestMessagesMemory(t *testing.T) {
-	m := NewMessages(io.MultiReader(strings.NewReader("["), endless{}))
+	m := NewMessages(io.MultiReader(strings.NewReader("["), endless{}), nil)
 	if _, err := m.Next(1 << 20); !errors.Is(err, ErrTooLong) {
 		t.Fatal(err)
 	}
-	if _, err := m.Next(1 << 20); err == nil || len(m.buf) > 2<<20 {
+	if _, err := m.Next(1 << 20); err == nil || len(m.buf) > smallBuffer {
 		t.Errorf("%v after skipping, with a buffer of %d bytes", err, len(m.buf))
 	}
-	m = NewMessages(strings.NewReader("Content-Length: 1000000\r\n\r\nabc"))
-	if _, err := m.Next(1 << 20); !errors.Is(err, io.ErrUnexpectedEOF) || len(m.buf) > smallBuffer {
+	m = NewMessages(strings.NewReader("Content-Length: 1000000\r\n\r\nabc"), nil)
+	if _, err := m.Next(1 << 20); !errors.Is(err, io.ErrUnexpectedEOF) || len(m.buf) != 1_000_000 {
 		t.Errorf("%v, with a buffer of %d bytes", err, len(m.buf))
 	}
 }
@@ -124,7 +124,7 @@ func (endless) Read(p []byte) (int, error) {
 // Of a line that is too long its beginning is told, in whatever pieces it comes.
 func TestTooLongBegins(t *testing.T) {
 	for _, text := range []string{strings.Repeat("x", 30) + "\n", strings.Repeat("x", 10_000)} {
-		got, err := NewMessages(iotest.HalfReader(strings.NewReader(text))).Next(20)
+		got, err := NewMessages(iotest.HalfReader(strings.NewReader(text)), nil).Next(20)
 		if !errors.Is(err, ErrTooLong) || !bytes.HasPrefix(got, []byte("xxxx")) {
 			t.Errorf("%q %v", got, err)
 		}
@@ -142,7 +142,7 @@ func TestMessagesShrink(t *testing.T) {
 		}
 		w.Close()
 	}()
-	m := NewMessages(r)
+	m := NewMessages(r, nil)
 	got := readMessages(m, 1<<20)
 	if len(got) != 22 || got[0] != large || len(m.buf) != smallBuffer {
 		t.Errorf("%d messages, buffer of %d bytes", len(got), len(m.buf))
@@ -152,7 +152,7 @@ func TestMessagesShrink(t *testing.T) {
 // After a deadline reading goes on where it was.
 func TestMessagesResume(t *testing.T) {
 	for _, text := range []string{"first\nsecond\n", header("first") + header("second")} {
-		m := NewMessages(&stutter{text: text})
+		m := NewMessages(&stutter{text: text}, nil)
 		var got []string
 		for len(got) < 2 {
 			data, err := m.Next(100)
@@ -190,9 +190,9 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(header("{}")+header("[1]")), uint8(1))
 	f.Add([]byte("Content-Length: 5\r\nContent-Length: 5\r\n\r\nabcde"), uint8(7))
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
-		whole := NewMessages(bytes.NewReader(data))
+		whole := NewMessages(bytes.NewReader(data), nil)
 		want := readMessages(whole, 64)
-		got := readMessages(NewMessages(&pieces{data: data, n: int(n) + 1}), 64)
+		got := readMessages(NewMessages(&pieces{data: data, n: int(n) + 1}, nil), 64)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatal(diff)
 		}

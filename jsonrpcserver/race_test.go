@@ -1,0 +1,5 @@
+//go:build race
+
+package jsonrpcserver
+
+const raceEnabled = true
