@@ -42,6 +42,11 @@ func TestCancelRequest(t *testing.T) {
 		g.waitStarted(t, 1)
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"\u0061"}}`)
 		c.expect(fmt.Sprintf(cancelled, `"a"`))
+		// And so with a number.
+		c.send(`{"jsonrpc":"2.0","method":"gate","id":1.0}`)
+		g.waitStarted(t, 1)
+		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}`)
+		c.expect(fmt.Sprintf(cancelled, `1.0`))
 		c.call(`{"jsonrpc":"2.0","method":"echo","id":1}`, `{"jsonrpc":"2.0","result":null,"id":1}`)
 	})
 }
@@ -65,4 +70,27 @@ func TestCancelIsOfItsConnection(t *testing.T) {
 	b.call(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1},"id":2}`, `{"jsonrpc":"2.0","result":null,"id":2}`)
 	close(g.open)
 	a.expect(`{"jsonrpc":"2.0","result":"opened","id":1}`)
+}
+
+// TestSameID compares ids by what they mean, as far as that costs little.
+func TestSameID(t *testing.T) {
+	long := strings.Repeat("1", maxNumber)
+	for _, row := range []struct {
+		a, b string
+		want bool
+	}{
+		{`1`, `1`, true}, {`1`, `1.0`, true}, {`1`, `1.00e0`, true}, {`1`, `10e-1`, true}, {`1`, `0.1E+1`, true},
+		{`100`, `1e2`, true}, {`120`, `1.2E2`, true}, {`0.5`, `5e-1`, true}, {`0`, `-0`, true}, {`0`, `0.0e5`, true},
+		{`-1`, `-1.0`, true}, {`-1`, `1`, false}, {`1`, `2`, false}, {`1`, `10`, false}, {`0.1`, `1`, false},
+		{`9007199254740993`, `9007199254740992`, false}, {`9007199254740993`, `9007199254740993.0`, true},
+		{`1e400`, `10e399`, true}, {`1e400`, `1e401`, false}, {`1e999999999`, `1e999999999`, true},
+		{`1e99999999999999999999`, `1e99999999999999999999`, true}, {`1e99999999999999999999`, `10e99999999999999999998`, false},
+		{`1e-99999999`, `0.1e-99999998`, true}, {`0e999999999999`, `0`, false},
+		{long, long, true}, {long, long + ".0", false},
+		{`1`, `"1"`, false}, {`"1"`, `1`, false}, {`"a"`, `"\u0061"`, true}, {`"a"`, `"b"`, false}, {`""`, `null`, false}, {`null`, `null`, true}, {`0`, `null`, false},
+	} {
+		if sameID([]byte(row.a), []byte(row.b)) != row.want || sameID([]byte(row.b), []byte(row.a)) != row.want {
+			t.Errorf("%s and %s: not %v", row.a, row.b, row.want)
+		}
+	}
 }

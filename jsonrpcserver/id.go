@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
 )
@@ -61,14 +62,53 @@ func (id *ID) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// sameID reports whether two valid ids are the same string, or are spelled alike.
+// sameID reports whether two valid ids are the same string or the same number.
 func sameID(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
 	s, ok := stringValue(a)
 	t, both := stringValue(b)
-	return ok && both && bytes.Equal(s, t)
+	if ok || both {
+		return ok && both && bytes.Equal(s, t)
+	}
+	return sameNumber(a, b)
+}
+
+// maxNumber bounds the numbers that are compared by their values. Longer ones are the same
+// if they are spelled alike.
+const maxNumber = 64
+
+func sameNumber(a, b []byte) bool {
+	if strictjson.KindOf(a) != strictjson.Number || strictjson.KindOf(b) != strictjson.Number || max(len(a), len(b)) > maxNumber {
+		return false
+	}
+	x, xScale, xOK := decimal(a)
+	y, yScale, yOK := decimal(b)
+	return xOK && yOK && x == y && xScale == yScale
+}
+
+// decimal returns a valid number as its sign and digits, without zeros at either end, and
+// the power of ten to multiply them by; ok is false for a power of more than eight digits.
+func decimal(number []byte) (digits string, scale int, ok bool) {
+	text, exponent, _ := strings.Cut(strings.ToLower(string(number)), "e")
+	if len(exponent) > 9 {
+		return "", 0, false
+	}
+	scale, _ = strconv.Atoi(strings.TrimPrefix(exponent, "+"))
+	text, negative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(text, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	scale -= len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	scale += len(digits) - len(trimmed)
+	switch {
+	case trimmed == "":
+		return "", 0, true
+	case negative:
+		trimmed = "-" + trimmed
+	}
+	return trimmed, scale, true
 }
 
 // isID reports whether a valid JSON value may be an id.
