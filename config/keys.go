@@ -221,7 +221,7 @@ func listener() *shape {
 		field{name: "behind_proxy", shape: truth(), doc: "Say that a proxy in front does TLS.", otherwise: "false"},
 		field{name: "hosts", doc: "Further values of the Host header to accept; http and https only.", otherwise: "the address's own",
 			shape: set("a list of hosts", &shape{kind: kindText, says: "HOST or HOST:PORT", check: checkHost, example: "app.example.org"})},
-		field{name: "origins", doc: "Values of the Origin header to accept; http and https only.", otherwise: "none",
+		field{name: "origins", doc: "Values of the Origin header to accept beside the listener's own; http and https only.", otherwise: "none",
 			shape: set("a list of origins", &shape{kind: kindText, says: "an origin such as https://app.example.org", check: checkOrigin, example: "https://app.example.org"})},
 	)
 	shape.plain = address

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cupule/cupule/effects"
@@ -305,4 +306,35 @@ func TestSharedTokenAfterReload(t *testing.T) {
 	}
 	c.call(callPlain, refused(-32002, "1"))
 	c.call(authenticateAdmin, refused(-32002, `"a"`))
+}
+
+// A token that is rotated, shared or given back while a connection is open counts with the
+// first request a second later.
+func TestOpenConnectionsLearnOfTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, other := "admin-token", "other-token"
+		s := newServer(t, Backend{Registry: newRegistry(t, whoami(), plainWhoami()), Callers: []Caller{
+			{Name: "admin", Token: func() (string, bool) { return mine, mine != "" }},
+			{Name: "other", Token: func() (string, bool) { return other, true }},
+		}}, nil)
+		c := serve(t, s, &ConnOptions{Origin: "tcp"}, false)
+		c.call(authenticateAdmin, isAdmin)
+		asAdmin := result("admin via tcp: none, offline false, at most 256000", "1")
+		for _, step := range []struct{ mine, other, want string }{
+			{"admin-token", "other-token", asAdmin},
+			{"rotated", "other-token", refused(-32002, "1")},
+			{"admin-token", "other-token", asAdmin},
+			{"admin-token", "admin-token", refused(-32002, "1")},
+			{"", "admin-token", refused(-32002, "1")},
+			{"admin-token", "", asAdmin},
+		} {
+			time.Sleep(tokenAge + time.Millisecond)
+			mine, other = step.mine, step.other
+			c.call(callPlain, step.want)
+		}
+		mine = "rotated"
+		time.Sleep(tokenAge + time.Millisecond)
+		c.call(strings.Replace(authenticateAdmin, "admin-token", "rotated", 1), isAdmin)
+		c.call(callPlain, asAdmin)
+	})
 }

@@ -43,7 +43,7 @@
 // "anonymous". Where the backend declares no such caller, it holds no authority. On TCP,
 // unix and stdio the first request may be rpc.authenticate; a wrong token may be
 // corrected twice, then the connection is closed; once a request was served, or a token
-// taken, another attempt is refused, unless a reload has made that token nobody's; as a
+// taken, another attempt is refused, unless that token has become nobody's; as a
 // notification or inside a batch it has no effect. Until then a TCP peer is told "unauthenticated", whatever it asks. Over HTTP the token
 // is a bearer header. A token that is empty, or that callers share, is nobody's.
 // Nothing else that a peer sends changes its authority.

@@ -157,11 +157,11 @@ func (h *web) health(w http.ResponseWriter, r *http.Request) {
 func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	b := h.server.acquire()
 	defer b.leave()
-	inv, ok := h.authenticate(r, b)
-	if !ok {
+	inv, reason := h.authenticate(r, b)
+	if reason != "" {
 		h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
 		w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
-		h.refuse(w, r, http.StatusUnauthorized, unauthenticated("a bearer token is due"))
+		h.refuse(w, r, http.StatusUnauthorized, unauthenticated(reason))
 		return
 	}
 	if reason := checkContent(r.Header); reason != "" {
@@ -178,21 +178,24 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	x.answer(data)
 }
 
-// authenticate returns on whose behalf the request is made.
-func (h *web) authenticate(r *http.Request, b *backend) (effects.Invocation, bool) {
+// authenticate returns on whose behalf the request is made, or why that isn't known.
+func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation, reason string) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 && h.opts.Anonymous {
-		return invocationOf(b.caller(AnonymousCaller), AnonymousCaller, "http"), true
+		return invocationOf(b.caller(AnonymousCaller), AnonymousCaller, "http"), ""
 	}
 	if len(headers) != 1 {
-		return effects.Invocation{}, false
+		return inv, "a bearer token is due: send one header Authorization: Bearer TOKEN"
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ")
-	caller := b.authenticate(strings.TrimLeft(token, " "))
-	if caller == nil || !strings.EqualFold(scheme, "bearer") {
-		return effects.Invocation{}, false
+	if token = strings.TrimLeft(token, " "); !strings.EqualFold(scheme, "bearer") || token == "" {
+		return inv, "a bearer token is due: write Authorization: Bearer TOKEN"
 	}
-	return invocationOf(caller, caller.Name, "http"), true
+	caller := b.authenticate(token)
+	if caller == nil {
+		return inv, "the token is no caller's"
+	}
+	return invocationOf(caller, caller.Name, "http"), ""
 }
 
 // fail answers a request that isn't judged as JSON-RPC.

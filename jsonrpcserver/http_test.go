@@ -438,3 +438,16 @@ func TestChunksCloseTheConnection(t *testing.T) {
 		t.Errorf("%s %v", answer, err)
 	}
 }
+
+// A client is told whether its token is missing or wrong.
+func TestHTTPTokenReasons(t *testing.T) {
+	_, l := httpListener(t, withCallers(t), nil, func(e *Endpoint) { e.Anonymous = false })
+	for header, want := range map[string]string{
+		"": "is due", "Bearer": "is due", "Bearer ": "is due", "Basic admin-token": "is due", "Bearer guess": "the token is no caller's",
+	} {
+		_, _, body := post(t, l, callEcho, "Authorization", header)
+		if !strings.Contains(body, want) {
+			t.Errorf("%q: %s", header, body)
+		}
+	}
+}

@@ -3,11 +3,15 @@ package jsonrpcserver
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"time"
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/cupule/cupule/registry"
 )
+
+// tokenAge is how long a token that was looked up is believed to be a caller's still.
+const tokenAge = time.Second
 
 // identity is who speaks on a connection. It is used by the connection's reader alone.
 type identity struct {
@@ -18,14 +22,15 @@ type identity struct {
 	served   bool // a request has been judged in its name
 	failures int  // wrong tokens so far
 
-	known      *backend // for which invocation was made
+	known      *backend  // for which invocation was made
+	checked    time.Time // when the token was looked up last
 	invocation effects.Invocation
 	valid      bool
 }
 
 // on returns the invocation for calls on this backend; ok is false where the speaker is nobody there.
 func (who *identity) on(b *backend) (inv effects.Invocation, ok bool) {
-	if who.known != b {
+	if who.known != b || who.byToken && time.Since(who.checked) > tokenAge {
 		who.known = b
 		who.invocation, who.valid = who.resolve(b)
 	}
@@ -39,6 +44,7 @@ func (who *identity) resolve(b *backend) (effects.Invocation, bool) {
 	if !who.byToken {
 		return invocationOf(b.caller(who.name), who.name, who.origin), true
 	}
+	who.checked = time.Now()
 	caller := b.holder(who.token)
 	if caller == nil || caller.Name != who.name {
 		return effects.Invocation{}, false
@@ -72,6 +78,7 @@ func (who *identity) authenticate(b *backend, params json.RawMessage) (result js
 		return nil, unauthenticated("the token is no caller's")
 	}
 	who.name, who.byToken, who.token = caller.Name, true, sha256.Sum256([]byte(token))
+	who.checked = time.Now()
 	who.known, who.invocation, who.valid = b, invocationOf(caller, caller.Name, who.origin), true
 	return append(appendString([]byte(`{"caller":`), caller.Name), '}'), nil
 }

@@ -178,6 +178,9 @@ func (m *Messages) cutHeader(limit int) (done bool, err error) {
 	if i > maxHeader || i < 0 && m.end-m.begin > maxHeader {
 		return true, &BrokenError{fmt.Sprintf("a header is larger than %d bytes", maxHeader)}
 	}
+	if i < 0 && bareLineEnd(m.buf[m.begin:m.end]) {
+		return true, &BrokenError{"header lines must end in CRLF"}
+	}
 	if i < 0 {
 		return false, nil
 	}
@@ -196,11 +199,30 @@ func (m *Messages) cutHeader(limit int) (done bool, err error) {
 	return true, nil
 }
 
+// bareLineEnd reports whether a header holds a line feed that no carriage return precedes:
+// it would be waited for in vain.
+func bareLineEnd(header []byte) bool {
+	for i := bytes.IndexByte(header, '\n'); i >= 0; {
+		if i == 0 || header[i-1] != '\r' {
+			return true
+		}
+		next := bytes.IndexByte(header[i+1:], '\n')
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return false
+}
+
 // parseHeader returns the length that a header announces.
 func parseHeader(header string) (int64, error) {
 	length, typed := int64(-1), false
 	for line := range strings.SplitSeq(header, "\r\n") {
 		name, value, ok := strings.Cut(line, ":")
+		if strings.ContainsRune(line, '\n') {
+			return 0, &BrokenError{"header lines must end in CRLF"}
+		}
 		if !ok || name == "" || strings.ContainsAny(name, " \t") || strings.ContainsFunc(value, isControl) || strings.ContainsFunc(name, isControl) {
 			return 0, &BrokenError{"a header line is no \"Name: value\""}
 		}

@@ -79,7 +79,8 @@ func TestMessages(t *testing.T) {
 		{"line feed in a value", "Content-Type: a\nContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
 		{"carriage return in a value", "Content-Type: a\rContent-Length: 9\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
 		{"NUL in a value", "Content-Type: a\x00b\r\nContent-Length: 1\r\n\r\na", []string{"broken"}},
-		{"bare line ends", "Content-Length: 1\n\na", []string{"half "}},
+		{"bare line ends", "Content-Length: 1\n\na", []string{"broken"}},
+		{"one bare line end", "Content-Length: 1\r\nX: y\n\r\n\r\na", []string{"broken"}},
 		{"unknown charset", "Content-Length: 1\r\nContent-Type: x; charset=latin1\r\n\r\na", []string{"broken"}},
 		{"second type", "Content-Length: 1\r\nContent-Type: x\r\nContent-Type: y\r\n\r\na", []string{"broken"}},
 		{"header flood", "C: " + strings.Repeat("x", maxHeader) + "\r\n\r\n", []string{"broken"}},
@@ -109,6 +110,16 @@ func TestMessagesMemory(t *testing.T) {
 	m = NewMessages(strings.NewReader("Content-Length: 1000000\r\n\r\nabc"), nil)
 	if _, err := m.Next(1 << 20); !errors.Is(err, io.ErrUnexpectedEOF) || len(m.buf) != 1_000_000 {
 		t.Errorf("%v, with a buffer of %d bytes", err, len(m.buf))
+	}
+}
+
+// Whoever ends header lines in LF is told so at once, though more could come.
+func TestBareLineEnds(t *testing.T) {
+	for _, text := range []string{"Content-Length: 1\n\n1", "Content-Length: 1\n\r\n\r\n1", "Content-Length: 1\r\nX: y\n"} {
+		m := NewMessages(io.MultiReader(strings.NewReader(text), &stutter{}), nil)
+		if _, err := m.Next(100); err == nil || !strings.Contains(err.Error(), "header lines must end in CRLF") {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
