@@ -143,7 +143,12 @@ func isLoopback(addr net.Addr) bool {
 // Serve serves the listeners until ctx ends or Shutdown is called, and returns when
 // everything that they brought has ended. It closes the listeners.
 func (s *Server) Serve(ctx context.Context, listeners ...*Listener) error {
-	errs := make(chan error, len(listeners))
+	errs, stopped := make(chan error, len(listeners)), make(chan error, 1)
+	goesOn := context.AfterFunc(ctx, func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+		defer cancel()
+		stopped <- s.Shutdown(stop)
+	})
 	for _, l := range listeners {
 		go func() { errs <- s.serveListener(ctx, l) }()
 	}
@@ -151,10 +156,8 @@ func (s *Server) Serve(ctx context.Context, listeners ...*Listener) error {
 	for range listeners {
 		failures = append(failures, <-errs)
 	}
-	if ctx.Err() != nil {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
-		defer cancel()
-		failures = append(failures, s.Shutdown(stop))
+	if !goesOn() {
+		failures = append(failures, <-stopped)
 	}
 	return errors.Join(failures...)
 }
@@ -317,9 +320,9 @@ func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	surplus := &bounded{Listener: l.listener, server: s, refuse: refuse}
 	var err error
 	if l.tls != nil {
-		err = web.ServeTLS(surplus, "", "")
+		err = web.ServeTLS(calmListener{surplus}, "", "")
 	} else {
-		err = web.Serve(surplus)
+		err = web.Serve(calmListener{surplus})
 	}
 	s.endWeb(web)
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
