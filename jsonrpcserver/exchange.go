@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cupule/cupule/effects"
@@ -22,6 +23,7 @@ type exchange struct {
 	inv     effects.Invocation
 	account *account
 	held    int64 // bytes that the body may take
+	slots   atomic.Int64
 	events  *events
 }
 
@@ -31,12 +33,12 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	if len(x.r.TransferEncoding) > 0 {
 		x.w.Header().Set("Connection", "close") // a length may have stood beside it, which others go by
 	}
-	x.held = int64(opts.MaxMessage)
-	if n := x.r.ContentLength; n >= 0 {
-		x.held = min(n, x.held)
-	}
 	if x.r.ContentLength > int64(opts.MaxMessage) {
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
+	}
+	x.held = x.r.ContentLength
+	if x.held < 0 {
+		x.held = int64(opts.MaxMessage)
 	}
 	if x.account.bytes.Add(x.held) > int64(opts.MaxInFlightBytes) {
 		return nil, http.StatusOK, overloaded("", "the requests in flight on this connection are too large together")
@@ -69,10 +71,25 @@ func (x *exchange) read() ([]byte, int, *registry.Error) {
 	return data, 0, nil
 }
 
+// free gives back what the exchange took, when its reply has been written: results can't
+// pile up for clients that don't read.
 func (x *exchange) free() {
-	if x.held > 0 {
-		x.account.bytes.Add(-x.held)
+	x.account.bytes.Add(-x.held)
+	x.account.calls.Add(-x.slots.Load())
+	for range x.slots.Load() {
+		x.web.server.release()
 	}
+}
+
+// admit takes a slot for a call.
+func (x *exchange) admit() bool {
+	s := x.web.server
+	if x.account.calls.Add(1) > int64(s.opts.MaxInFlight) || !s.admit() {
+		x.account.calls.Add(-1)
+		return false
+	}
+	x.slots.Add(1)
+	return true
 }
 
 // answer judges the body and runs what it asks for.
@@ -135,14 +152,12 @@ func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
 		return nil, shuttingDown(c.method, registry.NotSent)
 	}
 	defer s.live.Done()
-	defer x.account.calls.Add(-1)
-	if x.account.calls.Add(1) > int64(s.opts.MaxInFlight) || !s.admit() {
+	if !x.admit() {
 		if c.id == nil {
 			s.stats.droppedNotifications.Add(1)
 		}
 		return nil, overloaded(c.method, "too many calls in flight")
 	}
-	defer s.release()
 	ctx := x.r.Context()
 	if !x.web.own {
 		var cancel context.CancelFunc

@@ -72,7 +72,10 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 	return &http.Server{
 		Handler: handler, Protocols: &protocols, TLSConfig: l.tls,
 		ReadHeaderTimeout: deadline, ReadTimeout: deadline, IdleTimeout: s.opts.IdleTimeout, MaxHeaderBytes: maxHTTPHeader,
-		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: min(s.opts.MaxInFlight, 256)},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: min(s.opts.MaxInFlight, 256), MaxReadFrameSize: 16 << 10,
+			MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
+		},
 		ErrorLog:    newErrorLog(s.opts.Logger),
 		BaseContext: func(net.Listener) context.Context { return s.halt },
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
