@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/registry"
@@ -32,8 +33,8 @@ type call struct {
 	pace    *pace // of the operation; nil where there is none of this name
 }
 
-// newCall copies out of the read buffer what outlives it.
-func newCall(e *envelope, b *backend) call {
+// callOf makes a call of a message whose bytes stay as they are for as long as it lives.
+func callOf(e *envelope, b *backend) call {
 	params, token := e.params, e.token
 	if rest, inner := takeMeta(params); inner != nil {
 		params = rest
@@ -41,12 +42,18 @@ func newCall(e *envelope, b *backend) call {
 			token = inner
 		}
 	}
-	block := make([]byte, 0, len(e.id)+len(params)+len(token))
-	c := call{backend: b}
+	c := call{backend: b, id: slices.Clip(e.id), params: slices.Clip(params), token: slices.Clip(token)}
 	c.method, c.pace = b.method(e.method)
-	block, c.id = keep(block, e.id)
-	block, c.token = keep(block, token)
-	_, c.params = keep(block, params)
+	return c
+}
+
+// newCall copies out of the read buffer what outlives it.
+func newCall(e *envelope, b *backend) call {
+	c := callOf(e, b)
+	block := make([]byte, 0, len(c.id)+len(c.params)+len(c.token))
+	block, c.id = keep(block, c.id)
+	block, c.token = keep(block, c.token)
+	_, c.params = keep(block, c.params)
 	return c
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type exchange struct {
 	held    int64 // bytes that the body may take
 	slots   atomic.Int64
 	events  *events
+	single  call // where it is no batch
 }
 
 // body reads the body within its limits.
@@ -53,15 +55,12 @@ func (x *exchange) read() ([]byte, int, *registry.Error) {
 	if !x.web.own {
 		_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
 	}
-	r := &room{server: x.web.server, evict: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
-	body := http.MaxBytesReader(x.w, x.r.Body, int64(opts.MaxMessage))
-	data, failed := readBody(body, int(x.r.ContentLength), opts.MaxMessage, r, x.r.Context().Done())
-	r.release()
+	data, failed := x.readWithin(control)
 	_, large := errors.AsType[*http.MaxBytesError](failed)
 	switch {
 	case large:
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
-	case failed == errCrowded || r.evicted:
+	case failed == errCrowded:
 		x.w.Header().Set("Retry-After", "1")
 		return nil, http.StatusServiceUnavailable, crowded()
 	case failed != nil:
@@ -69,6 +68,24 @@ func (x *exchange) read() ([]byte, int, *registry.Error) {
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	return data, 0, nil
+}
+
+// readWithin reads the body into memory that it has claimed, if it is more than a little.
+func (x *exchange) readWithin(control *http.ResponseController) ([]byte, error) {
+	if n := x.r.ContentLength; 0 <= n && n <= ownBody {
+		data := make([]byte, n)
+		_, err := io.ReadFull(x.r.Body, data)
+		return data, err
+	}
+	limit := x.web.server.opts.MaxMessage
+	r := &room{server: x.web.server, evict: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
+	body := http.MaxBytesReader(x.w, x.r.Body, int64(limit))
+	data, err := readBody(body, int(x.r.ContentLength), limit, r, x.r.Context().Done())
+	r.release()
+	if r.evicted {
+		err = errCrowded
+	}
+	return data, err
 }
 
 // free gives back what the exchange took, when its reply has been written: results can't
@@ -117,7 +134,8 @@ func (x *exchange) answerOne(e *envelope) {
 		x.web.send(x.w, x.r, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
 		return
 	}
-	c := x.newCall(e)
+	c := &x.single
+	*c = x.newCall(e)
 	x.expectEvents(c.id != nil && c.token != nil)
 	result, failure := x.run(c)
 	switch {
@@ -125,16 +143,23 @@ func (x *exchange) answerOne(e *envelope) {
 		x.w.WriteHeader(http.StatusNoContent)
 	case failure != nil:
 		x.finish(appendError(nil, c.id, failure))
-	default:
+	case x.events != nil || len(result) >= largePiece:
 		size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
 		x.finish(appendResult(make([]byte, 0, size), c.id, result))
+	default:
+		s := x.web.server
+		reply := s.buffers.Get().(*[]byte)
+		*reply = appendResult((*reply)[:0], c.id, result)
+		x.finish(*reply)
+		s.buffers.Put(reply)
 	}
 }
 
-func (x *exchange) newCall(e *envelope) *call {
-	c := newCall(e, x.backend)
+// newCall makes a call of a message in the body, which is the exchange's own.
+func (x *exchange) newCall(e *envelope) call {
+	c := callOf(e, x.backend)
 	c.inv, c.peer = x.inv, x.r.RemoteAddr
-	return &c
+	return c
 }
 
 // run runs one call on the request's goroutine.
@@ -180,7 +205,8 @@ func (x *exchange) answerBatch(t *text) {
 		case e.fault != "":
 			gathered.replies[i] = appendError(nil, e.id, invalidRequest(e.fault))
 		default:
-			calls[i] = x.newCall(e)
+			c := x.newCall(e)
+			calls[i] = &c
 			wanted = wanted || calls[i].id != nil && calls[i].token != nil
 		}
 	}
