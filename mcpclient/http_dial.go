@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -151,27 +152,44 @@ func (g guard) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return &errAddress{address, "it is no address"}
 	}
-	addr := embedded(at.Addr().WithZone("").Unmap())
+	addr := at.Addr().WithZone("").Unmap()
 	literal, err := netip.ParseAddr(g.host)
-	named := err == nil && embedded(literal.WithZone("").Unmap()) == addr
+	literal = literal.WithZone("").Unmap()
+	named := err == nil && (literal == addr || slices.Contains(within(addr), literal))
 	switch {
-	case g.plain && !at.Addr().Unmap().IsLoopback():
+	case g.plain && !addr.IsLoopback():
 		return &errAddress{address, "without TLS only a loopback address is reached"}
-	case !named && unsafeAddr(addr):
+	case !named && (unsafeAddr(addr) || slices.ContainsFunc(within(addr), leadsAstray)):
 		return &errAddress{address, "it is a link-local, metadata or unspecified address, which a URL must name itself"}
 	}
 	return nil
 }
 
-// nat64 is the prefix under which IPv4 addresses are reached from IPv6 networks.
-var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+// Prefixes under which IPv6 addresses stand for IPv4 ones.
+var (
+	compatible = netip.MustParsePrefix("::/96")          // RFC 4291, of old
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")   // RFC 6052
+	localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215
+	sixToFour  = netip.MustParsePrefix("2002::/16")      // RFC 3056
+	teredo     = netip.MustParsePrefix("2001::/32")      // RFC 4380
+)
 
-func embedded(addr netip.Addr) netip.Addr {
-	if !nat64.Contains(addr) {
-		return addr
-	}
+// within returns the IPv4 addresses that an IPv6 address may lead to.
+func within(addr netip.Addr) []netip.Addr {
 	b := addr.As16()
-	return netip.AddrFrom4([4]byte(b[12:]))
+	v4 := func(a, b, c, d byte) netip.Addr { return netip.AddrFrom4([4]byte{a, b, c, d}) }
+	switch {
+	case compatible.Contains(addr), nat64.Contains(addr):
+		return []netip.Addr{v4(b[12], b[13], b[14], b[15])}
+	case localNAT64.Contains(addr):
+		// Its networks choose where the address stands, after RFC 6052.
+		return []netip.Addr{v4(b[6], b[7], b[9], b[10]), v4(b[7], b[9], b[10], b[11]), v4(b[9], b[10], b[11], b[12]), v4(b[12], b[13], b[14], b[15])}
+	case sixToFour.Contains(addr):
+		return []netip.Addr{v4(b[2], b[3], b[4], b[5])}
+	case teredo.Contains(addr):
+		return []netip.Addr{v4(b[4], b[5], b[6], b[7]), v4(^b[12], ^b[13], ^b[14], ^b[15])}
+	}
+	return nil
 }
 
 // metadata are the addresses beside link-local ones where clouds hand out credentials.
@@ -181,6 +199,10 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
 	netip.MustParseAddr("192.0.0.192"),
 }
+
+// leadsAstray is unsafeAddr for an address within another one, where all zeros mean that there is
+// none.
+func leadsAstray(addr netip.Addr) bool { return !addr.IsUnspecified() && unsafeAddr(addr) }
 
 func unsafeAddr(addr netip.Addr) bool {
 	if addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
