@@ -171,3 +171,23 @@ func TestSecretsInErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestServersOwnWords shows what of a server's error is for callers: its message, bounded, escaped
+// and masked. Its data is not.
+func TestServersOwnWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"want a date":                     "the server answered with error -32602: want a date",
+		"no file /srv/x":                  "the server answered with error -32602: no file /srv/x",
+		"token s3cr3t-value":              "the server answered with error -32602: token [redacted]",
+		"\x1b[2J\n":                       `the server answered with error -32602: \x1b[2J\n`,
+		strings.Repeat("x", 2*MaxMessage): "the server answered with error -32602: " + strings.Repeat("x", MaxMessage) + "...",
+	} {
+		quoted, _ := json.Marshal(text)
+		m := parse([]byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":` + string(quoted) + `,"data":"private"}}`))
+		_, err := settle(&m, &pending{}, masker{"s3cr3t-value"})
+		e := wantKind(t, err, registry.KindUpstreamError, registry.Completed)
+		if e.Message != want || strings.Contains(fmt.Sprint(err), "private") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
