@@ -56,18 +56,16 @@ func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
 		if err != nil {
 			return nil, connectFailed(s, "its proxy can't be used", err)
 		}
-		t.Proxy = http.ProxyURL(proxy)
 		g = guard{host: proxy.Hostname()}
+		t.DialContext = (&tunnel{proxy: proxy, dial: (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext, startup: s.Startup}).open
+	} else {
+		t.DialContext = (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext
 	}
-	t.DialContext = (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext
-	if t.Proxy == nil {
-		gateConnections(t, u.Hostname(), s.Startup)
-	}
+	gateConnections(t, u.Hostname(), s.Startup)
 	return t, nil
 }
 
-// gateConnections puts a gate on each connection, above TLS. Behind a proxy package http
-// does TLS itself, and there is none.
+// gateConnections puts a gate on each connection, above TLS.
 func gateConnections(t *http.Transport, host string, startup time.Duration) {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
