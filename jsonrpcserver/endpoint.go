@@ -168,6 +168,9 @@ func (s *Server) serveListener(ctx context.Context, l *Listener) error {
 	s.mu.Lock()
 	if s.draining {
 		s.mu.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
 		return ErrClosed
 	}
 	s.closers[l] = struct{}{}

@@ -73,6 +73,9 @@ func TestEventsThatNobodyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
+		for ran.Load() == 0 || method == "work" && s.Stats().DroppedProgress == 0 {
+			time.Sleep(time.Millisecond)
+		}
 		for s.Stats().Calls > 0 && time.Since(began) < hang {
 			time.Sleep(time.Millisecond)
 		}

@@ -124,7 +124,7 @@ func (st *stream) flush() {
 	st.mu.Unlock()
 	n, err := st.raw.Write(p.data)
 	if err == nil && n == len(p.data) {
-		st.out.giveBack(p)
+		st.doneWith(p)
 		st.mu.Lock()
 		more := len(st.out.queue) > 0 && !st.dead
 		if !more {

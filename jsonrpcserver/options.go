@@ -26,6 +26,8 @@ const (
 // Bounds that are not adjustable.
 const (
 	maxUnread    = 4 << 20  // bytes of replies that wait to be written, before reading waits too
+	maxSurplus   = 3 << 20  // bytes of those that answer no call, on all connections, before reading waits
+	ownSurplus   = 2 << 10  // of which each connection may have so many
 	maxProgress  = 64 << 10 // bytes of progress that wait to be written
 	maxAttempts  = 3        // wrong tokens on one connection
 	maxGreeting  = 4 << 10  // bytes of a message before the peer is authenticated

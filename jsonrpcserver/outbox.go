@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cupule/cupule/internal/frame"
 	"github.com/cupule/cupule/registry"
@@ -18,6 +19,9 @@ type outbox struct {
 	buffers  *sync.Pool // of *[]byte, the server's
 	size     int        // bytes in queue
 	progress int        // of those, bytes of progress
+	surplus  int        // of those, bytes that answer no call with a slot, until they are written
+
+	unread *atomic.Int64 // the server's sum of surplus
 }
 
 // piece is bytes to write, and what is freed just before that.
@@ -27,6 +31,7 @@ type piece struct {
 	slots    int
 	bytes    int // of requests
 	progress int
+	surplus  int
 }
 
 // tail returns the piece that small messages are appended to.
@@ -69,6 +74,11 @@ func (o *outbox) message(text []byte, slots, requestBytes int) {
 	t.data = o.trailer(append(t.data, text...))
 	t.slots += slots
 	t.bytes += requestBytes
+	if slots == 0 {
+		t.surplus += len(text)
+		o.surplus += len(text)
+		o.unread.Add(int64(len(text)))
+	}
 }
 
 // parts appends a message that comes in parts.
@@ -135,12 +145,25 @@ func (o *outbox) take() piece {
 	return p
 }
 
+// settle counts the surplus of a piece as read.
+func (o *outbox) settle(p piece) {
+	o.surplus -= p.surplus
+	o.unread.Add(-int64(p.surplus))
+}
+
+// crowded reports whether reading must wait for the peer: too much waits for it, or it
+// waits for more than its share while too much waits for all peers together.
+func (o *outbox) crowded() bool {
+	return o.size > maxUnread || o.surplus > ownSurplus && o.unread.Load() > maxSurplus
+}
+
 // discard empties the outbox and returns the slots that it held.
 func (o *outbox) discard() (slots int) {
 	for _, p := range o.queue {
 		slots += p.slots
 	}
-	o.queue, o.size, o.progress = nil, 0, 0
+	o.unread.Add(-int64(o.surplus))
+	o.queue, o.size, o.progress, o.surplus = nil, 0, 0, 0
 	return slots
 }
 

@@ -127,7 +127,7 @@ func isHTTP(line []byte) bool {
 func (st *stream) waitForPeer() bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for st.out.size > maxUnread && !st.dead {
+	for st.out.crowded() && !st.dead {
 		if st.evicted.Load() {
 			return false
 		}

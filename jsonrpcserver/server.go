@@ -24,7 +24,8 @@ type Server struct {
 	handoff chan *flight // to a worker that waits
 	idle    atomic.Int64 // workers that may wait
 
-	middle, large *budget // for messages that are being read
+	middle, large *budget      // for messages that are being read
+	unread        atomic.Int64 // bytes of replies that answer no call and that peers haven't taken
 
 	live sync.WaitGroup // streams, HTTP requests, listeners, and calls
 

@@ -84,7 +84,7 @@ func (s *Server) newStream(ctx context.Context, conn pipe, who identity, peer st
 	now := time.Now()
 	st := &stream{
 		server: s, conn: conn, ctx: ctx, who: who, peer: peer, timing: timing, opened: now, heard: now,
-		closed: make(chan struct{}), out: outbox{buffers: &s.buffers},
+		closed: make(chan struct{}), out: outbox{buffers: &s.buffers, unread: &s.unread},
 	}
 	st.unread.L = &st.mu
 	st.room.stream, st.room.server, st.room.evict = st, s, st.evict
@@ -247,8 +247,21 @@ func (st *stream) writePiece(p piece, n int) bool {
 		st.abort()
 		return false
 	}
-	st.out.giveBack(p)
+	st.doneWith(p)
 	return true
+}
+
+// doneWith gives back a piece that is written.
+func (st *stream) doneWith(p piece) {
+	if p.surplus > 0 {
+		st.mu.Lock()
+		if !st.dead {
+			st.out.settle(p)
+			st.unread.Signal()
+		}
+		st.mu.Unlock()
+	}
+	st.out.giveBack(p)
 }
 
 // takePiece takes a piece out of the outbox and frees what it holds. The mutex is held.
