@@ -89,7 +89,7 @@ func (f *flight) finish(result json.RawMessage, failure *registry.Error, reader 
 	default:
 		st.out.result(f.id, result, f.size)
 	}
-	flush := reader && (len(st.out.queue) > 1 || 2*st.slots > st.server.opts.MaxInFlight)
+	flush := reader && (st.gathered() || 2*st.slots > st.server.opts.MaxInFlight)
 	write := !reader && st.becomeWriter()
 	st.settle()
 	st.mu.Unlock()
@@ -99,6 +99,19 @@ func (f *flight) finish(result json.RawMessage, failure *registry.Error, reader 
 	case flush:
 		st.flush()
 	}
+}
+
+// gathered reports whether the reader should send what waits. The first replies go early, so
+// that the peer has something to do while the rest is run. The mutex is held.
+func (st *stream) gathered() bool {
+	switch {
+	case len(st.out.queue) != 1:
+		return len(st.out.queue) > 1
+	case st.out.queue[0].slots < st.burst:
+		return false
+	}
+	st.burst *= 2
+	return true
 }
 
 // sendBatch puts the reply to a batch into the outbox. The mutex is held.

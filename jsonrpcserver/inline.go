@@ -18,6 +18,8 @@ const (
 	// before another reader takes over. A timer that fires each millisecond costs a busy
 	// connection a fifth of its time.
 	tick = 10 * time.Millisecond
+
+	firstBurst = 2 // replies of calls that the reader ran; the next bursts are larger
 )
 
 // errHandedOver says that another goroutine is the reader now.

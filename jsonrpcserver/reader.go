@@ -140,6 +140,7 @@ func (st *stream) waitForPeer() bool {
 // is ready, since reading may wait.
 func (st *stream) readMore(p []byte) (int, error) {
 	st.flush()
+	st.burst = firstBurst
 	if st.timing != untimed {
 		st.arm(time.Now())
 	}

@@ -45,6 +45,7 @@ type stream struct {
 	taken    int     // messages so far
 	counted  int     // of those, when it was heard
 	ready    *flight // that the reader is to run itself
+	burst    int     // how many replies gather before they are sent
 	raw      *rawio.Writer
 	framing  frame.Framing
 	room     streamRoom
