@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,9 +30,11 @@ func (l calmListener) Accept() (net.Conn, error) {
 type calmConn struct {
 	net.Conn
 
-	mu    sync.Mutex
-	due   time.Time // the deadline; zero for none
-	armed time.Time // when the timer fires or fired, no later than due; zero for never
+	past atomic.Bool // the deadline had passed when it was set, as net/http ends a Read
+
+	mu    sync.Mutex // guards what follows
+	due   time.Time  // the deadline; zero for none
+	armed time.Time  // when the timer fires or fired, no later than due; zero for never
 }
 
 // SetReadDeadline bounds this Read and those to come.
@@ -40,8 +43,10 @@ func (c *calmConn) SetReadDeadline(t time.Time) error {
 	defer c.mu.Unlock()
 	c.due = t
 	if t.IsZero() || !c.armed.IsZero() && !t.Before(c.armed) {
+		c.past.Store(false)
 		return nil
 	}
+	c.past.Store(!t.After(time.Now()))
 	return c.arm(t)
 }
 
@@ -67,6 +72,9 @@ func (c *calmConn) Read(p []byte) (int, error) {
 
 // again reports whether the timer fired too early, and sets it anew.
 func (c *calmConn) again() bool {
+	if c.past.Load() {
+		return false // without the mutex, which is still held where a Read is ended
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
