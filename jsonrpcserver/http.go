@@ -183,7 +183,7 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 
 // authenticate returns on whose behalf the request is made, or why that isn't known.
 func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation, reason string) {
-	headers := r.Header.Values("Authorization")
+	headers := r.Header["Authorization"]
 	if len(headers) == 0 && h.opts.Anonymous {
 		return invocationOf(b.caller(AnonymousCaller), AnonymousCaller, "http"), ""
 	}
@@ -229,7 +229,7 @@ type onlyWriter struct{ io.Writer }
 // send answers with JSON, within the time that this much of it may take.
 func (h *web) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h.limitWrite(w, r, len(body))
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = []string{"application/json"}
 	if len(body) > writePiece/128 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}

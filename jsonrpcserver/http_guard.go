@@ -38,7 +38,7 @@ func hostOf(value string) string {
 // knowsOrigin reports whether the page that makes the request, if one does, may make it.
 // A page from a listed origin may read the answer too.
 func (h *web) knowsOrigin(w http.ResponseWriter, r *http.Request) bool {
-	origins := r.Header.Values("Origin")
+	origins := r.Header["Origin"]
 	if len(origins) == 0 {
 		return true
 	}
@@ -73,7 +73,7 @@ func (h *web) preflight(w http.ResponseWriter, r *http.Request) {
 // checkContent returns what is wrong with the body's type, or "". A page can send other
 // types without asking; an encoding could hide more than the limit.
 func checkContent(header http.Header) string {
-	types := header.Values("Content-Type")
+	types := header["Content-Type"]
 	if len(types) != 1 {
 		return "Content-Type must be application/json"
 	}
@@ -82,7 +82,7 @@ func checkContent(header http.Header) string {
 			return reason
 		}
 	}
-	for _, encoding := range header.Values("Content-Encoding") {
+	for _, encoding := range header["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(encoding), "identity") {
 			return "Content-Encoding must be absent"
 		}
@@ -103,7 +103,7 @@ func checkType(value string) string {
 
 // acceptsEvents reports whether the client asks for server-sent events.
 func acceptsEvents(header http.Header) bool {
-	for _, value := range header.Values("Accept") {
+	for _, value := range header["Accept"] {
 		for part := range strings.SplitSeq(value, ",") {
 			kind, params, err := mime.ParseMediaType(part)
 			if err != nil || kind != "text/event-stream" {
