@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cupule/cupule/mcpclient/mcptest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 var update = flag.Bool("update", false, "write what commands print into the scripts")
 
 func TestMain(m *testing.M) {
+	mcptest.Main() // a server of these tests is this binary, started again
 	testscript.Main(m, map[string]func(){"cupule": main})
 }
 

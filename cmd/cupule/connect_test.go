@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// answering serves one reply over HTTP and keeps what it was asked.
+func answering(t *testing.T, reply func(w http.ResponseWriter)) (address string, asked func() (header http.Header, body string)) {
+	t.Helper()
+	var mu sync.Mutex // guards what follows
+	var header http.Header
+	var body []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		header, body = r.Header, sent
+		mu.Unlock()
+		reply(w)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/rpc", func() (http.Header, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		return header, string(body)
+	}
+}
+
+func text(status int, body string) func(w http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}
+}
+
+func TestCallsOverHTTP(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		reply func(w http.ResponseWriter)
+		code  int
+		words []string
+	}{
+		{"a result", text(200, `{"jsonrpc":"2.0","id":2,"result":{"n":9007199254740993}}`), 0, []string{`{"n":9007199254740993}`}},
+		{"an error result", text(200, `{"jsonrpc":"2.0","id":2,"result":{"isError":true}}`), 1, []string{`{"isError":true}`}},
+		{"an application's error", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":7,"message":"own\u001b[2J"}}`), 1, []string{"application: own\ufffd[2J (code 7)"}},
+		{"a kind", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32004,"message":"m","data":{"kind":"timeout","phase":"call","ran":"sent","limit":{"name":"timeout","seconds":2,"whose":"tool s/t"}}}}`), 4,
+			[]string{"timeout: m (code -32004)", "limit: timeout 2s of tool s/t", "phase: call", "ran: sent"}},
+		{"a kind of another code", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"m","data":{"kind":"timeout"}}}`), 1, []string{"application: m (code -32001)"}},
+		{"wrong parameters", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"m","data":{"kind":"invalid_params","problems":[{"path":"/a","message":"wrong"}]}}}`), 2, []string{`at "/a": wrong`}},
+		{"HTML", text(500, `<html>`), 5, []string{"upstream_error", "HTTP status 500", "ran: sent"}},
+		{"nothing", text(204, ``), 5, []string{"HTTP status 204"}},
+		{"elsewhere", func(w http.ResponseWriter) {
+			w.Header().Set("Location", "http://127.0.0.1:1/")
+			w.WriteHeader(307)
+		}, 5, []string{"HTTP status 307"}},
+		{"cut off", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "{")
+		}, 5, []string{"outcome_unknown", "ran: sent"}},
+	} {
+		address, asked := answering(t, test.reply)
+		got := runHere(t, false, map[string]string{"TOKEN": "s3cret-token"}, "invoke", "op", `{"a":1.0}`, "--connect", address, "--token-env", "TOKEN")
+		got.holds(t, test.name, test.code, test.words...)
+		header, body := asked()
+		if header.Get("Authorization") != "Bearer s3cret-token" || body != `{"jsonrpc":"2.0","id":2,"method":"op","params":{"a":1.0}}` {
+			t.Errorf("%s: asked %v %s", test.name, header, body)
+		}
+		if strings.Contains(got.out+got.talk, "s3cret") {
+			t.Errorf("%s: the token is told", test.name)
+		}
+	}
+}
+
+func TestConnectionsThatFail(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	for _, test := range []struct {
+		address string
+		code    int
+		words   []string
+	}{
+		{"http://" + closed + "/rpc", 4, []string{"unavailable", "no connection to http://" + closed, "ran: not_sent"}},
+		{"tcp:" + closed, 4, []string{"unavailable", "ran: not_sent"}},
+		{"tls:" + closed, 4, []string{"unavailable", "ran: not_sent"}},
+		{"http://example.org/rpc", 2, []string{"over https only"}},
+		{"http:///rpc", 2, []string{"no URL with a host"}},
+		{"https://%zz/", 2, []string{"no URL with a host"}},
+		{"example.org", 2, []string{"write unix:PATH"}},
+	} {
+		runHere(t, false, map[string]string{"TOKEN": "x"}, "invoke", "op", "--connect", test.address, "--token-env", "TOKEN").
+			holds(t, test.address, test.code, test.words...)
+	}
+}
+
+func TestAnswersThatDoNotCome(t *testing.T) {
+	release := make(chan struct{})
+	address, _ := answering(t, func(http.ResponseWriter) { <-release })
+	t.Cleanup(func() { close(release) })
+	runHere(t, false, nil, "invoke", "op", "--connect", address, "--timeout", "0.2").holds(t, "late", 4, "timeout: no answer came", "ran: sent")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	time.AfterFunc(200*time.Millisecond, cancel)
+	runIn(ctx, "", false, nil, "invoke", "op", "--connect", address).holds(t, "interrupted", 130, "cancelled: no answer came")
+}
+
+// A served registry tells of progress on the connection of the call.
+func TestProgressOfServedCalls(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the path of a temporary folder is no address there")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	asked := make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		line, _ := bufio.NewReader(conn).ReadString('}')
+		asked <- line
+		fmt.Fprintln(conn, `{"jsonrpc":"2.0","method":"$/progress","params":{"token":2,"value":{"progress":1,"total":4,"message":"one\u001b"}}}`)
+		fmt.Fprintln(conn, `{"jsonrpc":"2.0","method":"$/progress","params":7}`)
+		fmt.Fprintln(conn, `{"jsonrpc":"2.0","method":"other"}`)
+		fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":2,"result":true}`)
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	got := runHere(t, true, nil, "invoke", "op", "--connect", "unix:"+socket)
+	got.holds(t, "progress", 0, "true\n", "\r\x1b[K1 of 4 one\ufffd", "\r\x1b[K")
+	if line := <-asked; !strings.Contains(line, `"progressToken":2`) {
+		t.Errorf("asked %s", line)
+	}
+}
