@@ -74,8 +74,8 @@
 //
 // Every method may be used from any goroutine. Calls in one session are in flight
 // together. Progress is reported on the goroutine of the call; notifications wait in bounded queues
-// ([Subscription]) and are dropped and counted when nobody reads them. [Client.Close] ends
-// everything and waits for it.
+// ([Subscription]) and are dropped and counted when nobody reads them. [Session.SubscribeResource]
+// asks for those about a resource. [Client.Close] ends everything and waits for it.
 //
 // # Limits
 //

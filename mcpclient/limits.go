@@ -24,6 +24,8 @@ const (
 	MaxQueued = 256
 	// MaxProgress is how many reports of progress wait for one call; more are dropped.
 	MaxProgress = 64
+	// MaxSubscribed is how many resources one session is subscribed to.
+	MaxSubscribed = 64
 	// MaxQueuedBytes bounds what waits in one subscription.
 	MaxQueuedBytes = 1 << 20
 	// MaxWaiting is how many calls wait for a server with a bound on its concurrency, its own or

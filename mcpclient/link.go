@@ -18,8 +18,9 @@ type link struct {
 
 	mu      sync.Mutex
 	tools   *catalog
-	epoch   int      // counts changes of the list of tools
-	reading *reading // nil while nobody reads the list
+	epoch   int               // counts changes of the list of tools
+	reading *reading          // nil while nobody reads the list
+	watches map[string]*watch // by URI, newest protocol only
 }
 
 // reading is one reading of the list, for all who wait for it.

@@ -12,17 +12,23 @@ func (l *link) listen() {
 	ctx := context.Background()
 	if l.agreed.modern {
 		if lists := l.lists(); lists != "" {
-			r := control("subscriptions/listen", func(dst []byte) []byte {
-				return append(dst, `"notifications":{`+lists+`}`...)
-			})
-			r.limit = FrameOverhead
-			_, _ = l.do(ctx, r)
+			_ = l.listenFor(ctx, func(dst []byte) []byte { return append(dst, lists...) })
 		}
 		return
 	}
 	if p, ok := l.peer.(*httpPeer); ok {
 		p.stream(ctx)
 	}
+}
+
+// listenFor asks for notifications in a stream of the newest protocol, until that ends.
+func (l *link) listenFor(ctx context.Context, filter func(dst []byte) []byte) error {
+	r := control("subscriptions/listen", func(dst []byte) []byte {
+		return append(filter(append(dst, `"notifications":{`...)), '}')
+	})
+	r.limit = FrameOverhead
+	_, err := l.do(ctx, r)
+	return err
 }
 
 // lists names the lists whose changes the server tells of.

@@ -39,6 +39,8 @@ func runServer(kind string) error {
 	switch kind {
 	case "sdk":
 		return sdkServer().Run(context.Background(), &mcp.StdioTransport{})
+	case "watched":
+		return watchedServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "fat":
 		return runFat(os.Getenv("FAT"))
 	case "crash":

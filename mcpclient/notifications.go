@@ -50,6 +50,15 @@ func (n Notification) ListChanged() (list string, ok bool) {
 	return strings.CutPrefix(list, "notifications/")
 }
 
+// ResourceUpdated returns the URI of the resource that has changed; ok is false for any other
+// notification. It may lie below one that was subscribed to.
+func (n Notification) ResourceUpdated() (uri string, ok bool) {
+	if n.Method != "notifications/resources/updated" {
+		return "", false
+	}
+	return text(memberOf(n.Params, "uri"))
+}
+
 // ErrSubscriptionEnded says that the session or the subscription was closed.
 var ErrSubscriptionEnded = errors.New("the subscription has ended")
 
@@ -156,10 +165,11 @@ func (s *Subscription) signal() {
 
 // notes hands the notifications of a session to its subscriptions. A nil notes drops them.
 type notes struct {
-	mu      sync.Mutex
-	list    []*Subscription
-	ended   bool
-	changed func(list string) // told of changed lists; may be nil
+	mu           sync.Mutex
+	list         []*Subscription
+	ended        bool
+	changed      func(list string)            // told of changed lists; may be nil
+	acknowledged func(params json.RawMessage) // told of what the server agrees to tell of; may be nil
 }
 
 func (n *notes) subscribe() *Subscription {
@@ -194,7 +204,13 @@ func (n *notes) subscribed() []*Subscription {
 
 // deliver takes a notification whose params are not the callee's to keep.
 func (n *notes) deliver(method string, params json.RawMessage) {
-	if n == nil || method == "notifications/subscriptions/acknowledged" {
+	switch {
+	case n == nil:
+		return
+	case method == "notifications/subscriptions/acknowledged":
+		if n.acknowledged != nil {
+			n.acknowledged(params)
+		}
 		return
 	}
 	if list, ok := (Notification{Method: method}).ListChanged(); ok && n.changed != nil {

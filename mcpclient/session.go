@@ -20,11 +20,13 @@ type Session struct {
 	server *server
 	notes  *notes
 
-	mu     sync.Mutex
-	link   *link    // nil while there is none
-	dial   *dialing // nil while nobody connects
-	level  string   // of the server's log messages; empty leaves it to the server
-	closed bool
+	mu    sync.Mutex
+	link  *link    // nil while there is none
+	dial  *dialing // nil while nobody connects
+	level string   // of the server's log messages; empty leaves it to the server
+	// resources are those that are subscribed to; false while the server hasn't said yes.
+	resources map[string]bool
+	closed    bool
 }
 
 // dialing is an attempt to connect that any number of calls wait for.
@@ -91,7 +93,7 @@ func (s *server) shared() *Session {
 	defer s.mu.Unlock()
 	if s.session == nil {
 		session := &Session{client: s.client, server: s}
-		session.notes = &notes{changed: session.changed}
+		session.notes = &notes{changed: session.changed, acknowledged: session.acknowledged}
 		s.session = session
 	}
 	return s.session
@@ -104,6 +106,13 @@ func (s *Session) changed(list string) {
 	}
 	if l := s.live(); l != nil {
 		l.forget()
+	}
+}
+
+// acknowledged passes on what the server has agreed to tell of.
+func (s *Session) acknowledged(params json.RawMessage) {
+	if l := s.live(); l != nil {
+		l.acknowledge(params)
 	}
 }
 
@@ -182,6 +191,9 @@ func (s *Session) connect(d *dialing) {
 	default:
 		s.link = l
 		s.client.background(l.listen)
+		if uris := s.subscribed(); len(uris) > 0 {
+			s.client.background(func() { s.renew(l, uris) })
+		}
 	}
 	close(d.done)
 }
