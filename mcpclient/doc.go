@@ -85,7 +85,8 @@
 //
 // Over HTTP, TLS is used except to loopback, which is checked on the address that is dialled;
 // redirects, cookies, compression and the environment's proxy are not. Only HTTP/1.1 is
-// spoken. Configured headers go to the configured URL alone. A stream that breaks is not resumed.
+// spoken. Configured headers go to the configured URL alone. The stream of a server's own notifications is
+// opened again when it ends, after 1 to 30 seconds; an answer's is not.
 //
 // [Transport] is the bounded child process alone, for a client of the go-sdk or for none.
 package mcpclient

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -57,6 +58,37 @@ func TestEventStream(t *testing.T) {
 			if diff := cmp.Diff(row.want, got); diff != "" || !errors.Is(err, row.err) {
 				t.Errorf("%.60q: %v %s", row.in, err, diff)
 			}
+		}
+	}
+}
+
+// TestBookmark takes ids with whole events only, and retry times that are numbers.
+func TestBookmark(t *testing.T) {
+	for _, row := range []struct {
+		in    string
+		id    string
+		retry time.Duration
+	}{
+		{"id: 7\ndata: a\n\n", "7", 0},
+		{"id: 7\n\nid: 8\ndata: a\n", "7", 0},
+		{"id: 7\n\ndata: a\n\n", "7", 0},
+		{"id: 7\n\nid\n\n", "", 0},
+		{"id: 7\n\nid: a\x00b\n\n", "7", 0},
+		{"id: é \n\n", "é ", 0},
+		{"retry: 2500\n", "", 2500 * time.Millisecond},
+		{"retry: 1\n", "", minPause},
+		{"retry: 30001\n", "", maxPause},
+		{"retry: 18446744073709551617\n", "", maxPause},
+		{"retry: -1\nretry: 2s\nretry:\nretry\n", "", 0},
+	} {
+		var mark bookmark
+		e := newEvents(strings.NewReader(row.in), 100)
+		e.mark = &mark
+		for err := error(nil); err == nil; {
+			_, err = e.next()
+		}
+		if string(mark.id) != row.id || mark.retry != row.retry {
+			t.Errorf("%q: %q %v", row.in, mark.id, mark.retry)
 		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-// events reads server-sent events of bounded size. Ids and retry times are of no use here:
-// no stream is resumed.
+// events reads server-sent events of bounded size.
 type events struct {
 	in    *frame.Lines
-	limit int // of the data of one event
+	mark  *bookmark // takes ids and retry times; nil where the stream is not resumed
+	limit int       // of the data of one event
 	data  []byte
 	owned bool // the data is the caller's to keep
 	name  string
@@ -62,6 +62,7 @@ func (e *events) reset() {
 // line takes one line, and reports whether it completes a message event.
 func (e *events) line(line []byte, owned bool) (done bool, err error) {
 	if len(line) == 0 {
+		e.mark.turn()
 		done = len(e.data) > 0 && (e.name == "" || e.name == "message")
 		if !done {
 			e.reset()
@@ -77,6 +78,10 @@ func (e *events) line(line []byte, owned bool) (done bool, err error) {
 		if len(e.data) > e.limit {
 			return false, errEventTooLong
 		}
+	case "id":
+		e.mark.name(fieldValue(line))
+	case "retry":
+		e.mark.pause(fieldValue(line))
 	}
 	return false, nil
 }
@@ -103,6 +108,7 @@ func fieldValue(line []byte) []byte {
 func (x *exchange) readEvents(body io.ReadCloser) (json.RawMessage, error) {
 	e := newEvents(body, x.request.limit+FrameOverhead)
 	e.in.Bound(largeList, x.claim)
+	e.mark = x.mark
 	for {
 		data, err := e.next()
 		if errors.Is(err, errEventTooLong) {

@@ -22,6 +22,7 @@ type exchange struct {
 	request *request
 	body    []byte
 	sent    atomic.Bool // something of the request was written
+	mark    *bookmark   // of a stream that is opened again; nil for an answer
 }
 
 func (x *exchange) ran() registry.Ran {

@@ -1,9 +1,6 @@
 package mcpclient
 
-import (
-	"context"
-	"net/http"
-)
+import "context"
 
 // listen receives what the server says outside calls, until the conversation ends: over a
 // child's pipe that comes by itself, over HTTP in a stream that has to be asked for, and in the newest
@@ -17,7 +14,7 @@ func (l *link) listen() {
 		return
 	}
 	if p, ok := l.peer.(*httpPeer); ok {
-		p.stream(ctx)
+		p.listen(ctx)
 	}
 }
 
@@ -46,26 +43,4 @@ func (l *link) lists() string {
 	add(l.agreed.can("prompts", "listChanged"), "promptsListChanged")
 	add(l.agreed.can("resources", "listChanged"), "resourcesListChanged")
 	return text
-}
-
-// stream reads the stream that a server of the older protocols may offer for what belongs to
-// no call. It is not asked for again when it ends.
-func (p *httpPeer) stream(ctx context.Context) {
-	ctx, cancel := p.within(ctx)
-	defer cancel()
-	req, err := p.newRequest(ctx, http.MethodGet, nil)
-	if err != nil {
-		return
-	}
-	req.Header.Set("Accept", "text/event-stream")
-	resp, err := p.carrier.RoundTrip(req)
-	if err != nil {
-		return
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK || mediaType(resp) != "text/event-stream" {
-		return
-	}
-	x := &exchange{peer: p, request: &request{}}
-	_, _ = x.readEvents(resp.Body)
 }
