@@ -57,7 +57,7 @@ func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
 			return nil, connectFailed(s, "its proxy can't be used", err)
 		}
 		g = guard{host: proxy.Hostname()}
-		t.DialContext = (&tunnel{proxy: proxy, dial: (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext, startup: s.Startup}).open
+		t.DialContext = (&tunnel{proxy: proxy, dial: (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext, startup: s.Startup, trust: t.TLSClientConfig}).open
 	} else {
 		t.DialContext = (&net.Dialer{Timeout: s.Startup, Control: g.control}).DialContext
 	}
@@ -80,20 +80,25 @@ func gateConnections(t *http.Transport, host string, startup time.Duration) {
 		if err != nil {
 			return nil, err
 		}
-		settings := &tls.Config{}
-		if t.TLSClientConfig != nil {
-			settings = t.TLSClientConfig.Clone()
-		}
-		settings.ServerName, settings.NextProtos = host, []string{"http/1.1"}
 		ctx, cancel := context.WithTimeout(ctx, startup)
 		defer cancel()
-		secure := tls.Client(conn, settings)
+		secure := overTLS(conn, t.TLSClientConfig, host)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
 			return nil, err
 		}
 		return newGate(secure), nil
 	}
+}
+
+// overTLS returns a client's end of TLS with this host. Trust may be nil.
+func overTLS(conn net.Conn, trust *tls.Config, host string) *tls.Conn {
+	settings := &tls.Config{}
+	if trust != nil {
+		settings = trust.Clone()
+	}
+	settings.ServerName, settings.NextProtos = host, []string{"http/1.1"}
+	return tls.Client(conn, settings)
 }
 
 func connectFailed(s *config.Server, what string, err error) error {

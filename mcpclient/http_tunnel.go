@@ -19,6 +19,7 @@ type tunnel struct {
 	proxy   *url.URL
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	startup time.Duration
+	trust   *tls.Config // of an https proxy, as of the server; may be nil
 }
 
 // open returns a connection to address.
@@ -52,7 +53,7 @@ func (t *tunnel) proxyAddress() string {
 // connect asks the proxy for a connection to address.
 func (t *tunnel) connect(conn net.Conn, address string) (net.Conn, error) {
 	if t.proxy.Scheme == "https" {
-		conn = tls.Client(conn, &tls.Config{ServerName: t.proxy.Hostname(), NextProtos: []string{"http/1.1"}})
+		conn = overTLS(conn, t.trust, t.proxy.Hostname())
 	}
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if u := t.proxy.User; u != nil {

@@ -69,6 +69,30 @@ func proxied(t *testing.T, s *config.Server, proxy string) *Client {
 	return c
 }
 
+// TestTunnelOverTLS trusts an https proxy by the server's ca_file, and none without.
+func TestTunnelOverTLS(t *testing.T) {
+	var tunnels atomic.Int32
+	proxy := httptest.NewUnstartedServer(forward(&tunnels))
+	proxy.Config.ErrorLog = log.New(io.Discard, "", 0)
+	proxy.StartTLS()
+	defer proxy.Close()
+	through := strings.Replace(proxy.URL, "https://", "https://user:pass@", 1)
+	web := mcptest.Good().HTTPS(t)
+	s := webServer(web.URL, rule("echo"))
+	_, err := proxied(t, s, through).CallTool(t.Context(), "s", "echo", nil, nobody)
+	wantKind(t, err, registry.KindUnavailable, registry.NotSent)
+	if tunnels.Load() != 0 {
+		t.Errorf("%d tunnels of an untrusted proxy", tunnels.Load())
+	}
+	s.HTTP.CAFile = rootsOf(t, proxy)
+	if _, err := proxied(t, s, through).CallTool(t.Context(), "s", "echo", nil, nobody); err != nil || tunnels.Load() == 0 {
+		t.Errorf("%d tunnels: %v", tunnels.Load(), err)
+	}
+	if _, err := proxied(t, s, strings.Replace(through, "127.0.0.1", "localhost", 1)).CallTool(t.Context(), "s", "echo", nil, nobody); err == nil {
+		t.Error("a proxy was trusted under a name that its certificate doesn't have")
+	}
+}
+
 // TestTunnel calls a good server through a proxy, and a leaking one whose surplus must reach no
 // log there either.
 func TestTunnel(t *testing.T) {
