@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,9 +50,15 @@ func (r *ResourceResult) Typed() (*mcp.ReadResourceResult, error) {
 	return decode[mcp.ReadResourceResult](r.Raw)
 }
 
+// decode says which member is of a wrong type: icons and _meta are not looked at before.
 func decode[T any](raw json.RawMessage) (*T, error) {
 	v := new(T)
-	if err := json.Unmarshal(raw, v); err != nil {
+	err := json.Unmarshal(raw, v)
+	var ill *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &ill) && ill.Field != "":
+		return nil, fmt.Errorf("what the server sent can't be read: its %s has %s where another type is due: %w", ill.Field, ill.Value, err)
+	case err != nil:
 		return nil, fmt.Errorf("what the server sent can't be read: %w", err)
 	}
 	return v, nil

@@ -24,7 +24,8 @@ type Tool struct {
 	Description string
 }
 
-// Typed decodes the definition.
+// Typed decodes the definition. Where its icons or _meta are of a wrong type it returns an error; the tool
+// can be called all the same.
 func (t *Tool) Typed() (*mcp.Tool, error) { return decode[mcp.Tool](t.Raw) }
 
 // ListTools returns the tools of a server that are configured, advertised by it now, and
