@@ -211,11 +211,12 @@ func (h *web) fail(w http.ResponseWriter, r *http.Request, status int, err *regi
 func (h *web) refuse(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
 	body := appendError(nil, nil, err)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.Header().Set("Connection", "close")
-	h.send(w, r, status, body)
 	if r.ProtoMajor != 1 {
+		h.send(w, r, status, body) // other requests on the connection go on
 		return
 	}
+	w.Header().Set("Connection", "close")
+	h.send(w, r, status, body)
 	control := http.NewResponseController(w)
 	_ = control.Flush()
 	_ = control.SetReadDeadline(time.Now().Add(lingerTime))
