@@ -130,7 +130,7 @@ type paramsSchema struct {
 	Items       json.RawMessage   `json:"items"`
 	MinItems    int               `json:"minItems"`
 
-	shared string // the name of the whole among the shared schemas, if it stands there
+	shared string // the escaped name of the whole among the shared schemas, if it stands there
 }
 
 // part returns the schema of one parameter, in place or by reference.
@@ -152,7 +152,7 @@ func (m *method) setParams(op *registry.Operation, shared map[string]json.RawMes
 	whole := place(name, op.Params, shared)
 	var schema paramsSchema
 	if shared[name] != nil {
-		schema.shared = name
+		schema.shared = escapePointer(name)
 	}
 	_ = json.Unmarshal(op.Params, &schema) // a schema of other types names no parameters
 	switch {
@@ -223,10 +223,10 @@ func place(name string, schema json.RawMessage, shared map[string]json.RawMessag
 		return schema
 	}
 	shared[name] = rebase(nil, schema, "#/components/schemas/"+escapePointer(name))
-	return reference(name)
+	return reference(escapePointer(name))
 }
 
-// reference returns a schema that refers to a shared one, or to a part of it.
+// reference returns a schema that refers to a shared one, or to a part of it. The path is escaped.
 func reference(path string) json.RawMessage {
 	return append(appendString([]byte(`{"$ref":`), "#/components/schemas/"+path), '}')
 }
