@@ -181,7 +181,8 @@ func (s *Server) serveStream(ctx context.Context, st *stream, run func()) {
 	s.mu.Unlock()
 }
 
-// endStream lets a stream finish within the grace.
+// endStream lets a stream finish within the grace. Where the whole server stops it is
+// Shutdown that cancels, so that calls are told why.
 func (s *Server) endStream(st *stream) {
 	st.stop()
 	grace := time.NewTimer(s.opts.Grace)
@@ -189,7 +190,7 @@ func (s *Server) endStream(st *stream) {
 	select {
 	case <-st.closed:
 		return
-	case <-s.halt.Done():
+	case <-s.drained:
 		return
 	case <-grace.C:
 	}

@@ -246,3 +246,28 @@ func TestServeDrains(t *testing.T) {
 		t.Errorf("the socket file is left: %v", err)
 	}
 }
+
+// Where the end of Serve's context stops the whole server, calls that outlast the grace are
+// told that it shuts down, and not that somebody cancelled them.
+func TestServeSaysWhyItCancels(t *testing.T) {
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newServer(t, Backend{Registry: newRegistry(t, patient("long", time.Hour, true))}, &Options{Grace: 20 * time.Millisecond})
+		l, err := s.Listen(ctx, Endpoint{Scheme: "unix", Address: socketPath(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(ctx, l) }()
+		c := dial(t, l, false)
+		c.call(withID("0"), echoed("null", "0"))
+		c.send(`{"jsonrpc":"2.0","method":"long","id":1}`)
+		c.call(withID("2"), echoed("null", "2"))
+		cancel()
+		c.expect(refused(-32010, "1"))
+		c.expectClosed()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
