@@ -116,7 +116,7 @@ func (k *conn) notify(ctx context.Context, method, params string) error {
 }
 
 func (k *conn) interrupt(e *registry.Error) {
-	k.calls.fail(func(ran registry.Ran) *registry.Error { return failure(e.Kind, ran, "%s", e.Message) })
+	k.calls.fail(func(ran registry.Ran) *registry.Error { return interrupted(e, ran) })
 }
 
 // close ends the conversation and the child. With now, the child is given no time.

@@ -58,7 +58,7 @@ func ended(ctx context.Context, ran registry.Ran) *registry.Error {
 	case errors.As(cause, &known) && known.Kind == registry.KindTimeout && known.Limit != nil:
 		return limited(failure(registry.KindTimeout, ran, "there was no answer within the %s", known.Limit), *known.Limit)
 	case errors.As(cause, &known):
-		return failure(known.Kind, ran, "%s", known.Message)
+		return interrupted(known, ran)
 	case errors.Is(cause, context.DeadlineExceeded):
 		limit := registry.Limit{Name: "deadline", Whose: "caller"}
 		return limited(failure(registry.KindTimeout, ran, "there was no answer within the %s", limit), limit)
@@ -68,6 +68,15 @@ func ended(ctx context.Context, ran registry.Ran) *registry.Error {
 	return because(failure(registry.KindCancelled, ran, "the call was cancelled"), cause)
 }
 
-var errClosed = &registry.Error{Kind: registry.KindUnavailable, Message: "the session was closed"}
+// interrupted is what becomes of a call whose conversation ends for the reason e. Nothing
+// that was sent can be called unavailable: it may have run.
+func interrupted(e *registry.Error, ran registry.Ran) *registry.Error {
+	if e.Kind == registry.KindUnavailable && ran == registry.Sent {
+		return failure(registry.KindOutcomeUnknown, ran, "%s before there was an answer", e.Message)
+	}
+	return failure(e.Kind, ran, "%s", e.Message)
+}
+
+var errClosed = &registry.Error{Kind: registry.KindUnavailable, Message: "the session has ended"}
 
 var errShuttingDown = &registry.Error{Kind: registry.KindShuttingDown, Message: "the client is being closed"}
