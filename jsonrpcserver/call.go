@@ -33,8 +33,8 @@ type call struct {
 	pace    *pace // of the operation; nil where there is none of this name
 }
 
-// callOf makes a call of a message whose bytes stay as they are for as long as it lives.
-func callOf(e *envelope, b *backend) call {
+// take makes c the call of a message whose bytes stay as they are for as long as it lives.
+func (c *call) take(e *envelope, b *backend) {
 	params, token := e.params, e.token
 	if rest, inner := takeMeta(params); inner != nil {
 		params = rest
@@ -42,19 +42,17 @@ func callOf(e *envelope, b *backend) call {
 			token = inner
 		}
 	}
-	c := call{backend: b, id: slices.Clip(e.id), params: slices.Clip(params), token: slices.Clip(token)}
+	c.backend, c.id, c.params, c.token = b, slices.Clip(e.id), slices.Clip(params), slices.Clip(token)
 	c.method, c.pace = b.method(e.method)
-	return c
 }
 
-// newCall copies out of the read buffer what outlives it.
-func newCall(e *envelope, b *backend) call {
-	c := callOf(e, b)
+// takeCopy is take of a message in the read buffer: it copies what outlives that.
+func (c *call) takeCopy(e *envelope, b *backend) {
+	c.take(e, b)
 	block := make([]byte, 0, len(c.id)+len(c.params)+len(c.token))
 	block, c.id = keep(block, c.id)
 	block, c.token = keep(block, c.token)
 	_, c.params = keep(block, c.params)
-	return c
 }
 
 // keep copies part to the end of block, and returns nil for nil.

@@ -102,7 +102,8 @@ func TestEnvelope(t *testing.T) {
 }
 
 func verdict(data []byte) string {
-	t, err := scanText(data, 1)
+	var t text
+	err := t.scan(data, 1)
 	e := t.one
 	switch {
 	case err != nil && err.Kind == "parse_error":
@@ -142,7 +143,7 @@ func TestTakeMeta(t *testing.T) {
 
 func TestScanBatch(t *testing.T) {
 	element := `{"jsonrpc":"2.0","method":"a","id":1}`
-	for text, want := range map[string]string{
+	for written, want := range map[string]string{
 		"[" + element + "]":                         "",
 		"[" + element + "," + element + " , 1]":     "",
 		" [ ] ":                                     "invalid_request",
@@ -156,11 +157,11 @@ func TestScanBatch(t *testing.T) {
 		"[" + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "]": "parse_error",
 	} {
 		got := ""
-		if _, err := scanText([]byte(text), 3); err != nil {
+		if err := new(text).scan([]byte(written), 3); err != nil {
 			got = string(err.Kind)
 		}
 		if got != want {
-			t.Errorf("%.80s: %q, want %q", text, got, want)
+			t.Errorf("%.80s: %q, want %q", written, got, want)
 		}
 	}
 }
@@ -176,7 +177,8 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","method":"a","id":1,"meta":{"progressToken":1},"paramſ":2}`))
 	f.Add([]byte(`[{"jsonrpc":"2.0","method":"a","id":"\ud800"},{"result":1},3]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := scanText(data, DefaultMaxBatch)
+		var got text
+		err := got.scan(data, DefaultMaxBatch)
 		if err != nil && err.Kind == "parse_error" {
 			if utf8.Valid(data) && json.Valid(data) && strictjson.Valid(data, MaxDepth) == nil {
 				t.Fatalf("refused %q: %v", data, err)

@@ -59,3 +59,8 @@ func shuttingDown(operation string, ran registry.Ran) *registry.Error {
 func unauthenticated(message string) *registry.Error {
 	return &registry.Error{Kind: registry.KindUnauthenticated, Message: message}
 }
+
+// tooSlow is the answer to a peer that takes too long for a message or its token.
+func tooSlow() *registry.Error {
+	return &registry.Error{Kind: registry.KindTimeout, Message: "the message, or the token, took too long", Ran: registry.NotSent}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type exchange struct {
 	held    int64 // bytes that the body may take
 	slots   atomic.Int64
 	events  *events
+	text    text
 	single  call // where it is no batch
 }
 
@@ -63,6 +65,8 @@ func (x *exchange) read() ([]byte, int, *registry.Error) {
 	case failed == errCrowded:
 		x.w.Header().Set("Retry-After", "1")
 		return nil, http.StatusServiceUnavailable, crowded()
+	case errors.Is(failed, os.ErrDeadlineExceeded):
+		return nil, http.StatusRequestTimeout, tooSlow()
 	case failed != nil:
 		return nil, http.StatusBadRequest, parseError(errors.New("the body ends early"))
 	}
@@ -112,14 +116,15 @@ func (x *exchange) admit() bool {
 // answer judges the body and runs what it asks for.
 func (x *exchange) answer(data []byte) {
 	s := x.web.server
-	t, err := scanText(data, s.opts.MaxBatch)
+	t := &x.text
+	err := t.scan(data, s.opts.MaxBatch)
 	switch {
 	case err != nil && err.Limit != nil && err.Limit.Name == "batch":
 		x.web.fail(x.w, x.r, http.StatusRequestEntityTooLarge, err)
 	case err != nil:
 		x.web.fail(x.w, x.r, http.StatusOK, err)
 	case t.batch:
-		x.answerBatch(&t)
+		x.answerBatch(t)
 	default:
 		x.answerOne(&t.one)
 	}
@@ -134,8 +139,7 @@ func (x *exchange) answerOne(e *envelope) {
 		x.web.send(x.w, x.r, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
 		return
 	}
-	c := &x.single
-	*c = x.newCall(e)
+	c := x.newCall(&x.single, e)
 	x.expectEvents(c.id != nil && c.token != nil)
 	result, failure := x.run(c)
 	switch {
@@ -155,9 +159,9 @@ func (x *exchange) answerOne(e *envelope) {
 	}
 }
 
-// newCall makes a call of a message in the body, which is the exchange's own.
-func (x *exchange) newCall(e *envelope) call {
-	c := callOf(e, x.backend)
+// newCall makes c the call of a message in the body, which is the exchange's own.
+func (x *exchange) newCall(c *call, e *envelope) *call {
+	c.take(e, x.backend)
 	c.inv, c.peer = x.inv, x.r.RemoteAddr
 	return c
 }
@@ -205,8 +209,7 @@ func (x *exchange) answerBatch(t *text) {
 		case e.fault != "":
 			gathered.replies[i] = appendError(nil, e.id, invalidRequest(e.fault))
 		default:
-			c := x.newCall(e)
-			calls[i] = &c
+			calls[i] = x.newCall(new(call), e)
 			wanted = wanted || calls[i].id != nil && calls[i].token != nil
 		}
 	}

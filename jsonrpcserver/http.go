@@ -162,9 +162,7 @@ func (h *web) post(w http.ResponseWriter, r *http.Request) {
 	defer b.leave()
 	inv, reason := h.authenticate(r, b)
 	if reason != "" {
-		h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
-		w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
-		h.refuse(w, r, http.StatusUnauthorized, unauthenticated(reason))
+		h.refuseCaller(w, r, reason)
 		return
 	}
 	if reason := checkContent(r.Header); reason != "" {
@@ -204,6 +202,13 @@ func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation,
 // fail answers a request that isn't judged as JSON-RPC.
 func (h *web) fail(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
 	h.send(w, r, status, appendError(nil, nil, err))
+}
+
+// refuseCaller answers a request of nobody who is known.
+func (h *web) refuseCaller(w http.ResponseWriter, r *http.Request, reason string) {
+	h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
+	w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
+	h.refuse(w, r, http.StatusUnauthorized, unauthenticated(reason))
 }
 
 // refuse answers a request whose body hasn't been read, and reads on for a moment, so that

@@ -21,7 +21,7 @@ func (l calmListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &calmConn{Conn: conn}, nil
+	return &calmConn{Conn: conn, opened: time.Now()}, nil
 }
 
 // calmConn sets timers less often than it is told to. net/http moves the read deadline six
@@ -29,8 +29,9 @@ func (l calmListener) Accept() (net.Conn, error) {
 // the Read that it ends too early sets it anew.
 type calmConn struct {
 	net.Conn
+	opened time.Time
 
-	past atomic.Bool // the deadline had passed when it was set, as net/http ends a Read
+	past atomic.Bool // the deadline is older than the connection: so net/http ends a Read
 
 	mu    sync.Mutex // guards what follows
 	due   time.Time  // the deadline; zero for none
@@ -46,7 +47,7 @@ func (c *calmConn) SetReadDeadline(t time.Time) error {
 		c.past.Store(false)
 		return nil
 	}
-	c.past.Store(!t.After(time.Now()))
+	c.past.Store(t.Before(c.opened))
 	return c.arm(t)
 }
 
@@ -64,7 +65,7 @@ func (c *calmConn) SetDeadline(t time.Time) error {
 func (c *calmConn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
-		if n > 0 || err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || !c.again() {
+		if n > 0 || err == nil || c.past.Load() || !errors.Is(err, os.ErrDeadlineExceeded) || !c.again() {
 			return n, err
 		}
 	}
@@ -72,9 +73,6 @@ func (c *calmConn) Read(p []byte) (int, error) {
 
 // again reports whether the timer fired too early, and sets it anew.
 func (c *calmConn) again() bool {
-	if c.past.Load() {
-		return false // without the mutex, which is still held where a Read is ended
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()

@@ -26,7 +26,7 @@ func calmPair(t *testing.T) (calm *calmConn, under *countedConn, peer net.Conn) 
 	mine, peer := net.Pipe()
 	t.Cleanup(func() { _ = mine.Close(); _ = peer.Close() })
 	under = &countedConn{Conn: mine}
-	return &calmConn{Conn: under}, under, peer
+	return &calmConn{Conn: under, opened: time.Now()}, under, peer
 }
 
 // A deadline is kept to the moment, whatever was set before it.

@@ -329,7 +329,7 @@ func TestHTTPSlowBody(t *testing.T) {
 	fmt.Fprintf(conn, "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	_ = conn.SetReadDeadline(time.Now().Add(hang))
 	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") {
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408") || !strings.Contains(string(answer), "took too long") {
 		t.Errorf("%q %v", answer, err)
 	}
 }

@@ -201,7 +201,7 @@ func (st *stream) mayWait() bool {
 	now := time.Now()
 	due, late := st.due()
 	if late && !now.Before(due) {
-		st.refuse(nil, &registry.Error{Kind: registry.KindTimeout, Message: "the message, or the token, took too long", Ran: registry.NotSent})
+		st.refuse(nil, tooSlow())
 		return false
 	}
 	if !late && !due.IsZero() {
@@ -228,8 +228,8 @@ func (st *stream) restsUntil(now, due time.Time) time.Time {
 
 // judge takes one text apart and starts what it asks for.
 func (st *stream) judge(data []byte) {
-	t, err := scanText(data, st.server.opts.MaxBatch)
-	if err != nil {
+	var t text
+	if err := t.scan(data, st.server.opts.MaxBatch); err != nil {
 		st.refuse(nil, err)
 		return
 	}
@@ -335,7 +335,8 @@ func (st *stream) launch(m *received, inv effects.Invocation) *registry.Error {
 	case m.id == nil && bytes.HasPrefix(m.method, []byte("$/")):
 		return nil
 	}
-	f := &flight{call: newCall(&m.envelope, m.backend), stream: st, size: m.size}
+	f := &flight{stream: st, size: m.size}
+	f.takeCopy(&m.envelope, m.backend)
 	f.lifetime.base, f.inv, f.peer = st.ctx, inv, st.peer
 	if f.id != nil {
 		f.batch, f.index = m.batch, m.index

@@ -13,9 +13,9 @@ type text struct {
 	batch bool
 }
 
-// scanText takes a text apart and judges it as a whole: nothing of it runs if any byte of
+// scan takes a text apart and judges it as a whole: nothing of it runs if any byte of
 // it is wrong.
-func scanText(data []byte, maxBatch int) (t text, err *registry.Error) {
+func (t *text) scan(data []byte, maxBatch int) *registry.Error {
 	at := strictjson.Space(data, 0)
 	var end int
 	var syntax *strictjson.SyntaxError
@@ -32,13 +32,13 @@ func scanText(data []byte, maxBatch int) (t text, err *registry.Error) {
 	}
 	switch {
 	case syntax != nil:
-		return t, parseError(syntax)
+		return parseError(syntax)
 	case t.batch && len(t.many) == 0:
-		return t, invalidRequest("a batch holds at least one message")
+		return invalidRequest("a batch holds at least one message")
 	case len(t.many) > maxBatch:
-		return t, batchTooLong(maxBatch)
+		return batchTooLong(maxBatch)
 	}
-	return t, nil
+	return nil
 }
 
 // scanBatch takes the messages of a batch apart. Past one more than maxBatch it only
