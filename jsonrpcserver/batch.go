@@ -53,8 +53,7 @@ func (b *batch) reply(c *call, result json.RawMessage, failure *registry.Error) 
 	if !b.fits(len(result)) {
 		return appendError(nil, c.id, batchFull(c.method, b.limit))
 	}
-	size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
-	return appendResult(make([]byte, 0, size), c.id, result)
+	return newResult(c.id, result)
 }
 
 // fits counts so many bytes of output, unless that would be too much.

@@ -60,6 +60,12 @@ func appendResult(dst, id []byte, result json.RawMessage) []byte {
 	return append(append(dst, result...), replyEnd...)
 }
 
+// newResult returns a reply with a result, in memory of its size.
+func newResult(id []byte, result json.RawMessage) []byte {
+	size := len(replyStart) + len(id) + len(replyResult) + len(result) + len(replyEnd)
+	return appendResult(make([]byte, 0, size), id, result)
+}
+
 // appendError appends a reply with an error.
 func appendError(dst, id []byte, err *registry.Error) []byte {
 	dst = appendID(append(dst, replyStart...), id)

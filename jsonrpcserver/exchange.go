@@ -147,9 +147,8 @@ func (x *exchange) answerOne(e *envelope) {
 		x.w.WriteHeader(http.StatusNoContent)
 	case failure != nil:
 		x.finish(appendError(nil, c.id, failure))
-	case x.events != nil || len(result) >= largePiece:
-		size := len(replyStart) + len(c.id) + len(replyResult) + len(result) + len(replyEnd)
-		x.finish(appendResult(make([]byte, 0, size), c.id, result))
+	case x.events != nil || len(c.id)+len(result) >= largePiece:
+		x.finish(newResult(c.id, result)) // not kept in a pool
 	default:
 		s := x.web.server
 		reply := s.buffers.Get().(*[]byte)
