@@ -168,6 +168,9 @@ func removeFrom(file string, text []byte, alias string) ([]byte, error) {
 		if p.mcp.Content[i].Value != alias {
 			continue
 		}
+		if err := p.tied(p.mcp.Content[i], p.mcp.Content[i+1]); err != nil {
+			return nil, err
+		}
 		if p.mcp.Style&yaml.FlowStyle != 0 {
 			return p.removeFromFlow(p.mcp, p.mcp.Content[i])
 		}
