@@ -84,20 +84,21 @@ func (p *page) fill(server *Server) ([]byte, error) {
 	return p.insertLines(p.lineOf(p.key.Line+1), p.block(p.key.Column-1+indent, indent, server)), nil
 }
 
-// open replaces {} by lines, where it stands in the line of its key and holds no line end.
-// The blank before it stays, which tells close that {} stood there.
+// open replaces {}, with the blanks around it, by lines where it stands in the line of its key
+// and holds no line end.
 func (p *page) open(server *Server) ([]byte, bool) {
 	f, ok := p.flow(p.behindAnchor(p.start(p.mcp)))
 	if !ok || len(p.mcp.Content) > 0 || p.mcp.Line != p.key.Line || p.root.Style&yaml.FlowStyle != 0 ||
 		bytes.IndexByte(p.data[f.begin:f.end], '\n') >= 0 {
 		return nil, false
 	}
-	rest := *p
-	rest.data = p.splice(f.begin, f.end, "")
-	end := len(rest.data)
-	if line := bytes.IndexByte(rest.data[f.begin:], '\n'); line >= 0 {
-		end = f.begin + line + 1
+	from, to := len(bytes.TrimRight(p.data[:f.begin], " ")), f.end
+	if rest := p.data[to : to+lineLength(p.data[to:])]; len(bytes.TrimSpace(rest)) == 0 {
+		to += len(bytes.TrimRight(rest, "\r"))
 	}
+	rest := *p
+	rest.data = p.splice(from, to, "")
+	end := min(from+lineLength(rest.data[from:])+1, len(rest.data))
 	return rest.insertLines(end, p.block(p.key.Column-1+indent, indent, server)), true
 }
 
@@ -207,24 +208,12 @@ func (p *page) lineEnd(at int) string {
 	return "\n"
 }
 
-// close makes an mcp that lost its last server hold {}. Where it is the last key, and
-// written as append writes it, it goes too.
+// close makes an mcp that lost its last server hold {}.
 func (p *page) close() []byte {
 	at := p.start(p.key)
 	colon := at + bytes.IndexByte(p.data[at:], ':') + 1
 	if value := colon + len(p.data[colon:]) - len(bytes.TrimLeft(p.data[colon:], " ")); p.behindAnchor(value) > value {
 		colon = value + wordLength(p.data[value:])
-	}
-	rest := p.data[colon:]
-	if len(p.root.Content) > 2 && p.next == nil && p.ownLine(p.key) && len(bytes.Trim(rest, "\r\n")) == 0 && len(rest) <= len(p.newline) {
-		from := p.lineOf(p.key.Line)
-		if len(rest) == 0 {
-			from -= len(p.lineEnd(from))
-		}
-		return p.data[:from:from]
-	}
-	if line := rest[:lineLength(rest)]; bytes.HasPrefix(line, []byte("  ")) || len(line) > 0 && len(bytes.TrimSpace(line)) == 0 && line[0] == ' ' {
-		return p.splice(colon+1, colon+1, "{}")
 	}
 	return p.splice(colon, colon, " {}")
 }
