@@ -89,7 +89,10 @@ func TestSchemas(t *testing.T) {
 		{"duplicate", `{"type":"object","type":"array"}`, "stands twice"},
 		{"not JSON", `{`, "invalid"},
 		{"wrong form", `7`, "invalid"},
-		{"huge number", `{"maximum":1e999999999}`, "too large"},
+		{"huge number", `{"maximum":1e999999999}`, "at /maximum: the number takes more than 400 digits"},
+		{"tiny number", `{"properties":{"a/b":{"multipleOf":1e-400}}}`, "at /properties/a~1b/multipleOf: the number takes more than 400 digits"},
+		{"only a huge number", `1e400`, "invalid: the number takes more than 400 digits"},
+		{"zero", `{"minimum":0e999999999999}`, ""},
 		{"true", `true`, ""},
 	} {
 		_, err := New([]Operation{{Name: "op", Handler: echo, Params: json.RawMessage(test.schema)}}, nil)
@@ -123,6 +126,37 @@ func TestSchemaProblems(t *testing.T) {
 		want := []Problem{{Operation: "op", Key: "params", At: at, Message: "the schema is invalid: " + test.want}}
 		if diff := cmp.Diff(want, unbuilt.Problems); diff != "" {
 			t.Errorf("%s\n%s", test.schema, diff)
+		}
+	}
+}
+
+// What a schema says against an object or the name of a member tells which one it is.
+func TestObjectProblems(t *testing.T) {
+	r, _ := build(t, Operation{Name: "op", Handler: echo, Params: json.RawMessage(`{
+		"properties": {
+			"closed": {"properties": {"known/": {"additionalProperties": false}}, "additionalProperties": false},
+			"matched": {"patternProperties": {"^x": {}}, "additionalProperties": false},
+			"list": {"items": {"unevaluatedProperties": false}},
+			"never": false,
+			"short": {"propertyNames": {"maxLength": 2}},
+			"unnamed": {"propertyNames": false},
+			"deep": {"additionalProperties": {"propertyNames": {"pattern": "^[a-z]+$"}}}
+		}}`)})
+	for _, test := range []struct{ params, path, message string }{
+		{`{"closed":{"x":1,"known/":{}}}`, "/closed", "additional properties 'x' not allowed"},
+		{`{"closed":{"known/":{"y":{}}}}`, "/closed/known~1", "additional properties 'y' not allowed"},
+		{`{"matched":{"xy":1,"yx":1}}`, "/matched", "additional properties 'yx' not allowed"},
+		{`{"list":[{},{"z":1}]}`, "/list/1/z", "nothing may stand here: leave it out"},
+		{`{"never":null}`, "/never", "nothing may stand here: leave it out"},
+		{`{"short":{"ab":1,"abc":1},"a":{"b":"abc"}}`, "/short", "the name 'abc' is not allowed: maxLength: got 3, want 2"},
+		{`{"short":{"abc":1},"a":{"abc":1}}`, "", "the name 'abc' is not allowed: maxLength: got 3, want 2"},
+		{`{"unnamed":{"\u0061":1}}`, "/unnamed", "the name 'a' is not allowed"},
+		{`{"deep":{"o/1":{"A":0},"o2":{"a":0},"o3":{"a":0}}}`, "/deep/o~11", "the name 'A' is not allowed: 'A' does not match pattern '^[a-z]+$'"},
+	} {
+		_, err := invoke(t, r, "op", test.params, effects.Authority{})
+		wantKind(t, err, KindInvalidParams)
+		if diff := cmp.Diff([]ParamProblem{{Path: test.path, Message: test.message}}, err.Problems); diff != "" {
+			t.Errorf("%s\n%s", test.params, diff)
 		}
 	}
 }

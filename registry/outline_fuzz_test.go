@@ -51,7 +51,7 @@ func FuzzOutlineText(f *testing.F) {
 
 func compareOutline(t *testing.T, s *schema, text, value string) {
 	t.Helper()
-	if _, huge := strictjson.HugeNumber([]byte(value), maxExponent); huge {
+	if _, huge := strictjson.HugeNumber([]byte(value), maxDigits); huge {
 		return
 	}
 	seen := s.outline.look([]byte(value))

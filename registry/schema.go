@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -25,9 +26,12 @@ type schema struct {
 // schema: each takes many times its bytes while it is compared.
 const MaxParamValues = 65_536
 
-// maxExponent bounds the size of a number that is compared with a schema: the validator
-// computes with exact fractions, and 1e999999999 would take all memory.
-const maxExponent = 400
+// maxDigits bounds a number that is compared with a schema: the validator computes with exact
+// fractions, and 1e999999999 would take all memory.
+const maxDigits = 400
+
+// tooLong is what is wrong with any other number.
+const tooLong = "the number takes more than 400 digits when written without an exponent: write a shorter one"
 
 // compile returns the compiled schema, or nil after it has reported what is wrong. It
 // fetches nothing.
@@ -92,8 +96,8 @@ func checkText(text json.RawMessage) error {
 	if at, found := strictjson.DuplicateKey(text); found {
 		return fmt.Errorf("the key %s stands twice", at)
 	}
-	if at, found := strictjson.HugeNumber(text, maxExponent); found {
-		return fmt.Errorf("the number at %q is too large", at)
+	if at, found := strictjson.HugeNumber(text, maxDigits); found {
+		return errors.New(strings.TrimPrefix("at "+at+": "+tooLong, "at : "))
 	}
 	return nil
 }
@@ -117,8 +121,8 @@ func (s *schema) check(params json.RawMessage) (loose []span, problems []ParamPr
 	if crowded(params) {
 		return nil, []ParamProblem{{Message: fmt.Sprintf("there are more than %d values", MaxParamValues)}}
 	}
-	if at, found := strictjson.HugeNumber(params, maxExponent); found {
-		return nil, []ParamProblem{{Path: at, Message: "the number is too large"}}
+	if at, found := strictjson.HugeNumber(params, maxDigits); found {
+		return nil, []ParamProblem{{Path: at, Message: tooLong}}
 	}
 	seen := s.outline.look(params)
 	if seen.certain() {
@@ -135,7 +139,7 @@ func (s *schema) validate(params json.RawMessage) []ParamProblem {
 	}
 	err = s.compiled.Validate(value)
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return problems(invalid)
+		return problems(invalid, params)
 	}
 	if err != nil {
 		return []ParamProblem{{Message: "it can't be compared with the schema"}}

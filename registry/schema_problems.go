@@ -1,12 +1,15 @@
 package registry
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/cupule/cupule/internal/strictjson"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // Bounds on what is told about wrong parameters.
@@ -15,23 +18,28 @@ const (
 	maxProblemMessage = 300 // bytes
 )
 
-// problems lists the paths at which a value does not match, in their order, at most maxProblems.
-func problems(invalid *jsonschema.ValidationError) []ParamProblem {
+// problems lists the paths at which a valid JSON text does not match, in their order, at most
+// maxProblems.
+func problems(invalid *jsonschema.ValidationError, text json.RawMessage) []ParamProblem {
 	var list []ParamProblem
 	left := 0
 	var walk func(*jsonschema.ValidationError)
 	walk = func(e *jsonschema.ValidationError) {
-		for _, cause := range e.Causes {
-			walk(cause)
-		}
-		if len(e.Causes) > 0 {
+		name, isName := e.ErrorKind.(*kind.PropertyNames)
+		if len(e.Causes) > 0 && !isName {
+			for _, cause := range e.Causes {
+				walk(cause)
+			}
 			return
 		}
-		if len(list) == maxProblems {
+		switch {
+		case len(list) == maxProblems:
 			left++
-			return
+		case isName:
+			list = append(list, misnamed(e, name.Property, text))
+		default:
+			list = append(list, problem(e))
 		}
-		list = append(list, problem(e))
 	}
 	walk(invalid)
 	slices.SortStableFunc(list, func(a, b ParamProblem) int { return strings.Compare(a.Path, b.Path) })
@@ -41,7 +49,52 @@ func problems(invalid *jsonschema.ValidationError) []ParamProblem {
 	return list
 }
 
+// misnamed tells of a name that the schema does not allow. The validator says nothing that
+// can be relied on about where the name stands.
+func misnamed(e *jsonschema.ValidationError, name string, text json.RawMessage) ParamProblem {
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	message := fmt.Sprintf("the name '%s' is not allowed", clip(name))
+	switch e.ErrorKind.(type) {
+	case *kind.PropertyNames, *kind.FalseSchema:
+	default:
+		message += ": " + problem(e).Message
+	}
+	return ParamProblem{Path: clip(holder(text, name)), Message: clip(message)}
+}
+
+// holder returns the pointer to the object of a valid JSON text that has a member of this
+// name, if there is exactly one.
+func holder(text json.RawMessage, name string) string {
+	at := -1
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		end, _, err := strictjson.Quoted(text, i)
+		if err != nil {
+			return ""
+		}
+		if _, err := strictjson.Colon(text, end); err == nil && string(strictjson.AppendUnescaped(nil, text[i+1:end-1])) == name {
+			if at >= 0 {
+				return ""
+			}
+			at = i
+		}
+		i = end - 1
+	}
+	if at < 0 {
+		return ""
+	}
+	member := strictjson.PointerTo(text, at)
+	return member[:strings.LastIndexByte(member, '/')]
+}
+
 func problem(leaf *jsonschema.ValidationError) ParamProblem {
+	if _, never := leaf.ErrorKind.(*kind.FalseSchema); never {
+		return ParamProblem{Path: clip(pointer(leaf.InstanceLocation)), Message: "nothing may stand here: leave it out"}
+	}
 	message := "it does not match the schema"
 	if out := leaf.BasicOutput(); out.Error != nil {
 		message = out.Error.String()
@@ -73,7 +126,7 @@ func compileError(err error) error {
 	var invalid *jsonschema.ValidationError
 	if wrong, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok && errors.As(wrong.Err, &invalid) {
 		var list []string
-		for _, p := range telling(problems(invalid)) {
+		for _, p := range telling(problems(invalid, nil)) {
 			list = append(list, strings.TrimPrefix(fmt.Sprintf("at %s: %s", p.Path, p.Message), "at : "))
 		}
 		return errors.New(strings.Join(list, "; "))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/cupule/cupule/internal/strictjson"
@@ -82,6 +83,9 @@ func isUnusual(r rune) bool {
 // names and texts of Go, which stay in the cause.
 func misfit(params json.RawMessage, err error) ParamProblem {
 	p := ParamProblem{Message: "a value does not fit what the operation takes"}
+	if name, unknown := unknownField(err); unknown {
+		return ParamProblem{Path: clip(holder(params, name)), Message: fmt.Sprintf("the field '%s' is unknown: leave it out", clip(name))}
+	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return p
@@ -99,6 +103,17 @@ func misfit(params json.RawMessage, err error) ParamProblem {
 	}
 	p.Message = clip("the number " + number + " does not fit" + wanted(wrong.Type))
 	return p
+}
+
+// unknownField returns the name of a field that encoding/json found and doesn't know. Its
+// error has no type.
+func unknownField(err error) (name string, ok bool) {
+	quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return "", false
+	}
+	name, err = strconv.Unquote(quoted)
+	return name, err == nil
 }
 
 // wanted returns which numbers a Go type holds, as the end of a sentence.

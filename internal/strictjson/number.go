@@ -1,5 +1,7 @@
 package strictjson
 
+import "bytes"
+
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func digits(data []byte, i int) int {
@@ -41,8 +43,9 @@ func number(data []byte, i int) (int, *SyntaxError) {
 }
 
 // HugeNumber finds the first number in a valid text that takes more than maxDigits digits
-// when written out without an exponent. Exact arithmetic on such a number, 1e999999999
-// for one, costs memory and time without bound. The pointer is a JSON pointer to it.
+// when written out without an exponent. Exact arithmetic on such a number, 1e999999999 or
+// 1e-999999999, costs memory and time without bound. A zero is one digit whatever its exponent,
+// up to 18 digits of that, which parsers still read. The pointer is a JSON pointer to the number.
 func HugeNumber(data []byte, maxDigits int) (pointer string, found bool) {
 	for i := 0; i < len(data); {
 		switch c := data[i]; {
@@ -61,18 +64,18 @@ func HugeNumber(data []byte, maxDigits int) (pointer string, found bool) {
 	return "", false
 }
 
-// isHuge adds the digits before the exponent and the exponent's size. The sum can't
-// overflow, since an exponent past maxDigits grows no further.
+// isHuge adds the digits before the exponent and the exponent's size.
 func isHuge(number []byte, maxDigits int) bool {
-	mantissa := len(number)
-	exponent := 0
-	for i, c := range number {
-		switch {
-		case c|0x20 == 'e':
-			mantissa = i
-		case i > mantissa && isDigit(c) && exponent <= maxDigits:
-			exponent = exponent*10 + int(c-'0')
-		}
+	mantissa, exponent := number, []byte(nil)
+	if e := bytes.IndexAny(number, "eE"); e >= 0 {
+		mantissa, exponent = number[:e], bytes.TrimLeft(number[e+1:], "+-0")
 	}
-	return mantissa+exponent > maxDigits
+	if zero := len(bytes.Trim(mantissa, "-0.")) == 0; zero || len(exponent) > 18 {
+		return len(mantissa) > maxDigits || len(exponent) > 18
+	}
+	size := 0
+	for _, c := range exponent {
+		size = size*10 + int(c-'0')
+	}
+	return len(mantissa)+size > maxDigits
 }
