@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,17 +24,17 @@ func (l calmListener) Accept() (net.Conn, error) {
 }
 
 // calmConn sets timers less often than it is told to. net/http moves the read deadline six
-// times for a request, nearly always to a later time. So the timer that is set stays, and
-// the Read that it ends too early sets it anew.
+// times for a request, nearly always to a later time: so the timer that is set stays, and
+// the Read that it ends too early sets it anew. And net/http ends a Read by a deadline in
+// the past after each request: where that Read hasn't begun, a word to it is enough.
 type calmConn struct {
 	net.Conn
 	opened time.Time
 
-	past atomic.Bool // the deadline is older than the connection: so net/http ends a Read
-
-	mu    sync.Mutex // guards what follows
-	due   time.Time  // the deadline; zero for none
-	armed time.Time  // when the timer fires or fired, no later than due; zero for never
+	mu      sync.Mutex // guards what follows
+	reading bool       // a Read is in the connection below
+	due     time.Time  // the deadline; zero for none
+	armed   time.Time  // when the timer fires or fired, no later than due; zero for never
 }
 
 // SetReadDeadline bounds this Read and those to come.
@@ -43,13 +42,14 @@ func (c *calmConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.due = t
-	if t.IsZero() || !c.armed.IsZero() && !t.Before(c.armed) {
-		c.past.Store(false)
+	if t.IsZero() || !c.armed.IsZero() && !t.Before(c.armed) || c.past() && !c.reading {
 		return nil
 	}
-	c.past.Store(t.Before(c.opened))
 	return c.arm(t)
 }
+
+// past reports whether the deadline is older than the connection: so net/http ends a Read.
+func (c *calmConn) past() bool { return !c.due.IsZero() && c.due.Before(c.opened) }
 
 func (c *calmConn) arm(t time.Time) error {
 	c.armed = t
@@ -61,28 +61,53 @@ func (c *calmConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// Read reads what has come.
+// Read reads what has come. net/http never has two at once.
 func (c *calmConn) Read(p []byte) (int, error) {
-	for {
+	for c.begin() {
 		n, err := c.Conn.Read(p)
-		if n > 0 || err == nil || c.past.Load() || !errors.Is(err, os.ErrDeadlineExceeded) || !c.again() {
+		early := c.end(err)
+		if n > 0 || !early {
 			return n, err
 		}
 	}
+	return 0, os.ErrDeadlineExceeded
 }
 
-// again reports whether the timer fired too early, and sets it anew.
-func (c *calmConn) again() bool {
+// begin reports whether there is time to read. A timer that fired too early is set anew.
+func (c *calmConn) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.past() {
+		return false
+	}
+	c.reading = true
+	if !c.armed.IsZero() && c.armed.Before(c.opened) {
+		c.rearm(time.Now()) // or the Read would end at once
+	}
+	return true
+}
+
+// end says that no Read waits, and reports whether a timer ended it that wasn't due.
+func (c *calmConn) end(err error) (early bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = false
+	if err == nil || c.past() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
 	now := time.Now()
+	if !c.due.IsZero() && !c.due.After(now) {
+		return false
+	}
+	c.rearm(now)
+	return true
+}
+
+// rearm sets the timer to the deadline, or far off where there is none.
+func (c *calmConn) rearm(now time.Time) {
 	next := c.due
 	if next.IsZero() {
 		next = now.Add(spare)
 	}
-	if !next.After(now) {
-		return false
-	}
 	_ = c.arm(next) // it fails where reading does
-	return true
 }
