@@ -89,6 +89,9 @@ func verify(file string, before, after []byte, added []*Server) error {
 }
 
 func verifyAgainst(before *Config, file string, after []byte, added []*Server) error {
+	if _, err := newPage(file, after); err != nil {
+		return uneditable(file) // what is wrong there stands in no file
+	}
 	cfg, err := Parse(file, after)
 	if err != nil {
 		return fmt.Errorf("config: %s stays as it is, since the change would make it wrong:\n%w", file, err)
@@ -99,9 +102,13 @@ func verifyAgainst(before *Config, file string, after []byte, added []*Server) e
 		delete(cfg.MCP, server.Alias)
 	}
 	if !there || before != nil && !reflect.DeepEqual(placeless(before), placeless(cfg)) {
-		return fmt.Errorf("config: %s is written in a way that can't be edited in place: edit it by hand", file)
+		return uneditable(file)
 	}
 	return nil
+}
+
+func uneditable(file string) error {
+	return fmt.Errorf("config: %s is written in a way that can't be edited in place: edit it by hand", file)
 }
 
 // startable reports whether text is no configuration only because nothing stands in it or

@@ -277,6 +277,8 @@ func TestLinear(t *testing.T) {
 		"listeners":         "callers: {a: {token_env: A}}\nserve: {listen: [" + lines(30_000, "tcp://127.0.0.1:%d,") + "]}",
 		"a block of text":   "operations: {}\nmcp: |\n" + repeat(" x\n", 300_000),
 		"a folded text":     "mcp: \"" + repeat("x\n\n", 300_000) + "\"",
+		"a mistake":         repeat("a: {b: [c, 'd', \"e\"]}\n", 11_000) + "  f: g: h\n",
+		"open quotes":       "a: [" + repeat("'a',", 60_000) + "'",
 		"nested references": nestedAliases(30),
 	} {
 		t.Run(name, func(t *testing.T) {

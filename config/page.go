@@ -84,6 +84,4 @@ func (p *page) splice(from, to int, insert string) []byte {
 	return append(out, p.data[to:]...)
 }
 
-func (p *page) stuck() error {
-	return fmt.Errorf("config: %s is written in a way that can't be edited in place: edit it by hand", p.name)
-}
+func (p *page) stuck() error { return uneditable(p.name) }

@@ -79,6 +79,12 @@ func (s *source) refuse(offset int, message string) []Problem {
 	return s.problem(line, column, message)
 }
 
+// lineColumn returns the line and the column in bytes, both from 1, of an offset.
+func (s *source) lineColumn(offset int) (line, column int) {
+	before := s.data[:offset]
+	return bytes.Count(before, []byte("\n")) + 1, offset - bytes.LastIndexByte(before, '\n')
+}
+
 // offset returns where the character at a line and column, both from 1, stands.
 func (s *source) offset(line, column int) int {
 	if len(s.lines) == 0 {
