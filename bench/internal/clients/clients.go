@@ -49,15 +49,15 @@ func All() []Client {
 	return []Client{
 		{Name: Cupule, Open: openCupule("", rawResult)},
 		{Name: CupuleTyped, Open: openCupule("", typedResult)},
-		{Name: CupuleShared, OverStdio: true, Open: callCupule(shared)},
+		{Name: CupuleShared, Open: callCupule(shared)},
 		{Name: CupulePinned, Open: openCupule(pinned, rawResult)},
 		{Name: Floor, Open: openFloor},
 		{Name: SDK, Open: openSDK},
 		{Name: MCPGo, Open: openMCPGo},
-		{Name: CupuleOneCall, OverStdio: true, Open: callCupule("")},
-		{Name: FloorOneCall, OverStdio: true, Open: eachTime(openFloor)},
-		{Name: SDKOneCall, OverStdio: true, Open: eachTime(openSDK)},
-		{Name: MCPGoOneCall, OverStdio: true, Open: eachTime(openMCPGo)},
+		{Name: CupuleOneCall, Open: callCupule("")},
+		{Name: FloorOneCall, Open: eachTime(openFloor)},
+		{Name: SDKOneCall, Open: eachTime(openSDK)},
+		{Name: MCPGoOneCall, Open: eachTime(openMCPGo)},
 		{Name: CupuleWarm, OverStdio: true, Open: callCupule(warm)},
 	}
 }

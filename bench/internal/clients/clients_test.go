@@ -126,3 +126,24 @@ func BenchmarkClient(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkClientHTTP has client and server in this process, for profiles.
+func BenchmarkClientHTTP(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(endpoint))
+	defer s.Close()
+	for _, c := range All() {
+		if c.OverStdio {
+			continue
+		}
+		for _, callers := range []int{1, 8, 64} {
+			b.Run(fmt.Sprintf("%s/%d", c.Name, callers), func(b *testing.B) {
+				call := open(b, c, Target{URL: s.URL})
+				b.ReportAllocs()
+				b.ResetTimer()
+				if _, err := measure.Calls(measure.Load{Callers: callers, Calls: b.N}, func(int) error { return call() }); err != nil {
+					b.Fatal(err)
+				}
+			})
+		}
+	}
+}

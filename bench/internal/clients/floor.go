@@ -161,14 +161,30 @@ func openFloorHTTP(t Target) (func() error, func() error, error) {
 		}
 		return post(c, t.URL, body)
 	}
-	if _, err := ask("initialize", handshake()); err != nil {
+	if err := beginHTTP(c, t.URL, ask); err != nil {
 		return nil, nil, err
 	}
 	call, err := floorCall(t, ask)
 	return call, func() error { c.CloseIdleConnections(); return nil }, err
 }
 
-func post(c *http.Client, url string, body []byte) (json.RawMessage, error) {
+// beginHTTP shakes hands and reads the list of tools.
+func beginHTTP(c *http.Client, url string, ask func(string, any) (json.RawMessage, error)) error {
+	if _, err := ask("initialize", handshake()); err != nil {
+		return err
+	}
+	answer, err := send(c, url, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	if err != nil {
+		return err
+	}
+	if err := answer.Body.Close(); err != nil {
+		return err
+	}
+	_, err = ask("tools/list", struct{}{})
+	return err
+}
+
+func send(c *http.Client, url string, body []byte) (*http.Response, error) {
 	q, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -176,7 +192,11 @@ func post(c *http.Client, url string, body []byte) (json.RawMessage, error) {
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept", "application/json, text/event-stream")
 	q.Header.Set("Mcp-Protocol-Version", mcpraw.Protocol)
-	answer, err := c.Do(q)
+	return c.Do(q)
+}
+
+func post(c *http.Client, url string, body []byte) (json.RawMessage, error) {
+	answer, err := send(c, url, body)
 	if err != nil {
 		return nil, err
 	}

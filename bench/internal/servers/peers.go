@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/rpc"
 	netjsonrpc "net/rpc/jsonrpc"
@@ -10,6 +11,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
+	"github.com/creachadair/jrpc2/jhttp"
 	ethrpc "github.com/ethereum/go-ethereum/rpc"
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -40,9 +42,22 @@ func sourcegraph(codec func(net.Conn) jsonrpc2.ObjectStream) func(net.Conn) {
 	}
 }
 
+func creachadairMethods() handler.Map {
+	return handler.Map{methodByName: handler.New(func(_ context.Context, p echo.Params) (echo.Params, error) { return p, nil })}
+}
+
 func creachadair(conn net.Conn) {
-	methods := handler.Map{methodByName: handler.New(func(_ context.Context, p echo.Params) (echo.Params, error) { return p, nil })}
-	_ = jrpc2.NewServer(methods, &jrpc2.ServerOptions{Concurrency: atOnce}).Start(channel.Line(conn, conn)).Wait()
+	_ = jrpc2.NewServer(creachadairMethods(), &jrpc2.ServerOptions{Concurrency: atOnce}).Start(channel.Line(conn, conn)).Wait()
+}
+
+// serveJHTTP is jrpc2's own bridge from HTTP.
+func serveJHTTP(at Place) (func() error, error) {
+	bridge := jhttp.NewBridge(creachadairMethods(), &jhttp.BridgeOptions{Server: &jrpc2.ServerOptions{Concurrency: atOnce}})
+	stop, err := serveHTTP(at, bridge)
+	if err != nil {
+		return nil, errors.Join(err, bridge.Close())
+	}
+	return func() error { return errors.Join(stop(), bridge.Close()) }, nil
 }
 
 type ethereumAPI struct{}
@@ -50,9 +65,23 @@ type ethereumAPI struct{}
 // Echo is the method bench_echo.
 func (ethereumAPI) Echo(_ context.Context, p echo.Params) (echo.Params, error) { return p, nil }
 
-func serveEthereum(at Place) (func() error, error) {
+func newEthereum() (*ethrpc.Server, error) {
 	s := ethrpc.NewServer()
-	if err := s.RegisterName("bench", ethereumAPI{}); err != nil {
+	return s, s.RegisterName("bench", ethereumAPI{})
+}
+
+// serveEthereumHTTP uses the server as the handler that it is.
+func serveEthereumHTTP(at Place) (func() error, error) {
+	s, err := newEthereum()
+	if err != nil {
+		return nil, err
+	}
+	return serveHTTP(at, s)
+}
+
+func serveEthereum(at Place) (func() error, error) {
+	s, err := newEthereum()
+	if err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("unix", at.Address)

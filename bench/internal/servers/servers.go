@@ -41,6 +41,14 @@ const (
 	CupuleHTTP    = "cupule over HTTP"
 	Floor         = "hand-written loop"
 	PlainHTTP     = "net/http, encoding/json"
+	Sourcegraph   = "sourcegraph/jsonrpc2"
+	SourcegraphCL = "sourcegraph/jsonrpc2, Content-Length"
+	Creachadair   = "creachadair/jrpc2"
+	Ethereum      = "go-ethereum/rpc"
+	NetRPC        = "net/rpc/jsonrpc"
+	GRPC          = "grpc-go"
+	JHTTP         = "creachadair/jrpc2, jhttp"
+	EthereumHTTP  = "go-ethereum/rpc over HTTP"
 	methodByName  = "bench.echo"
 	methodOfTyped = "bench.typed"
 )
@@ -67,14 +75,16 @@ func All() []Server {
 		{Name: CupuleLength, Request: named, Framing: load.ContentLength, Serve: serveCupule(unixListener)},
 		{Name: CupuleTyped, Request: typed, Serve: serveCupule(unixListener)},
 		{Name: Floor, Request: named, Serve: onUnix(handWritten)},
-		{Name: "sourcegraph/jsonrpc2", Request: named, Serve: onUnix(sourcegraph(plainCodec))},
-		{Name: "sourcegraph/jsonrpc2, Content-Length", Request: named, Framing: load.ContentLength, Serve: onUnix(sourcegraph(lengthCodec))},
-		{Name: "creachadair/jrpc2", Request: named, Serve: onUnix(creachadair)},
-		{Name: "go-ethereum/rpc", Request: placed("bench_echo"), Serve: serveEthereum},
-		{Name: "net/rpc/jsonrpc", Request: placed("Bench.Echo"), Serve: serveNetRPC},
-		{Name: "grpc-go", GRPC: true, Serve: serveGRPC},
+		{Name: Sourcegraph, Request: named, Serve: onUnix(sourcegraph(plainCodec))},
+		{Name: SourcegraphCL, Request: named, Framing: load.ContentLength, Serve: onUnix(sourcegraph(lengthCodec))},
+		{Name: Creachadair, Request: named, Serve: onUnix(creachadair)},
+		{Name: Ethereum, Request: placed("bench_echo"), Serve: serveEthereum},
+		{Name: NetRPC, Request: placed("Bench.Echo"), Serve: serveNetRPC},
+		{Name: GRPC, GRPC: true, Serve: serveGRPC},
 		{Name: CupuleHTTP, HTTP: true, Request: named, Serve: serveCupule(httpListener)},
 		{Name: PlainHTTP, HTTP: true, Request: named, Serve: servePlainHTTP},
+		{Name: JHTTP, HTTP: true, Request: named, Serve: serveJHTTP},
+		{Name: EthereumHTTP, HTTP: true, Request: placed("bench_echo"), Serve: serveEthereumHTTP},
 	}
 }
 
