@@ -14,6 +14,8 @@ type events struct {
 	w   http.ResponseWriter
 	r   *http.Request
 
+	account *account
+
 	mu      sync.Mutex // guards what follows
 	queue   [][]byte
 	queued  int  // bytes
@@ -27,7 +29,7 @@ func (x *exchange) expectEvents(wanted bool) {
 	if !wanted || !acceptsEvents(x.r.Header) {
 		return
 	}
-	x.events = &events{web: x.web, w: x.w, r: x.r}
+	x.events = &events{web: x.web, w: x.w, r: x.r, account: x.account}
 	x.events.idle.L = &x.events.mu
 	header := x.w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -91,7 +93,7 @@ func (e *events) last(reply []byte) {
 
 func (e *events) write(text []byte) {
 	event := append(append([]byte("data: "), oneLine(text)...), "\n\n"...)
-	e.web.limitWrite(e.w, e.r, len(event))
+	e.web.limitWrite(e.w, e.r, e.account, len(event))
 	if _, err := e.w.Write(event); err == nil {
 		e.flush()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-// exchange is one POST and its answer.
+// exchange is one POST and its answer. Servers keep them for the next.
 type exchange struct {
 	web     *web
 	w       http.ResponseWriter
@@ -51,37 +51,32 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 }
 
 // read reads the body, as long as it comes in time and there is memory for it.
-func (x *exchange) read() ([]byte, int, *registry.Error) {
-	opts := &x.web.server.opts
-	control := http.NewResponseController(x.w)
+func (x *exchange) read() (data []byte, status int, err *registry.Error) {
 	if !x.web.own {
-		_ = control.SetReadDeadline(time.Now().Add(opts.MessageTimeout))
+		x.limitRead(time.Now().Add(x.web.server.opts.MessageTimeout))
 	}
-	data, failed := x.readWithin(control)
-	_, large := errors.AsType[*http.MaxBytesError](failed)
-	switch {
-	case large:
-		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
-	case failed == errCrowded:
-		x.w.Header().Set("Retry-After", "1")
-		return nil, http.StatusServiceUnavailable, crowded()
-	case errors.Is(failed, os.ErrDeadlineExceeded):
-		return nil, http.StatusRequestTimeout, tooSlow()
-	case failed != nil:
-		return nil, http.StatusBadRequest, parseError(errors.New("the body ends early"))
+	var failed error
+	if n := x.r.ContentLength; 0 <= n && n <= ownBody {
+		data = make([]byte, n)
+		_, failed = io.ReadFull(x.r.Body, data)
+	} else {
+		data, failed = x.readWithin()
 	}
-	_ = control.SetReadDeadline(time.Time{})
+	if failed != nil {
+		status, err = x.unread(failed)
+		return nil, status, err
+	}
+	x.limitRead(time.Time{})
 	return data, 0, nil
 }
 
-// readWithin reads the body into memory that it has claimed, if it is more than a little.
-func (x *exchange) readWithin(control *http.ResponseController) ([]byte, error) {
-	if n := x.r.ContentLength; 0 <= n && n <= ownBody {
-		data := make([]byte, n)
-		_, err := io.ReadFull(x.r.Body, data)
-		return data, err
-	}
+// limitRead sets the deadline for what is read.
+func (x *exchange) limitRead(t time.Time) { _ = http.NewResponseController(x.w).SetReadDeadline(t) }
+
+// readWithin reads the body into memory that it has claimed.
+func (x *exchange) readWithin() ([]byte, error) {
 	limit := x.web.server.opts.MaxMessage
+	control := http.NewResponseController(x.w)
 	r := &room{server: x.web.server, evict: func() { _ = control.SetReadDeadline(time.Unix(1, 0)) }}
 	body := http.MaxBytesReader(x.w, x.r.Body, int64(limit))
 	data, err := readBody(body, int(x.r.ContentLength), limit, r, x.r.Context().Done())
@@ -92,13 +87,34 @@ func (x *exchange) readWithin(control *http.ResponseController) ([]byte, error) 
 	return data, err
 }
 
-// free gives back what the exchange took, when its reply has been written: results can't
+// unread says why the body could not be read.
+func (x *exchange) unread(failed error) (status int, err *registry.Error) {
+	_, large := errors.AsType[*http.MaxBytesError](failed)
+	switch {
+	case large:
+		return http.StatusRequestEntityTooLarge, tooLong(x.web.server.opts.MaxMessage)
+	case failed == errCrowded:
+		x.w.Header().Set("Retry-After", "1")
+		return http.StatusServiceUnavailable, crowded()
+	case errors.Is(failed, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, tooSlow()
+	}
+	return http.StatusBadRequest, parseError(errors.New("the body ends early"))
+}
+
+// end gives back what the exchange took, when its reply has been written: results can't
 // pile up for clients that don't read.
-func (x *exchange) free() {
+func (x *exchange) end() {
 	x.account.bytes.Add(-x.held)
 	x.account.calls.Add(-x.slots.Load())
+	s := x.web.server
 	for range x.slots.Load() {
-		x.web.server.release()
+		s.release()
+	}
+	x.backend.leave()
+	if x.events == nil { // or progress may still come
+		*x = exchange{}
+		s.exchanges.Put(x)
 	}
 }
 
@@ -120,9 +136,9 @@ func (x *exchange) answer(data []byte) {
 	err := t.scan(data, s.opts.MaxBatch)
 	switch {
 	case err != nil && err.Limit != nil && err.Limit.Name == "batch":
-		x.web.fail(x.w, x.r, http.StatusRequestEntityTooLarge, err)
+		x.fail(http.StatusRequestEntityTooLarge, err)
 	case err != nil:
-		x.web.fail(x.w, x.r, http.StatusOK, err)
+		x.fail(http.StatusOK, err)
 	case t.batch:
 		x.answerBatch(t)
 	default:
@@ -136,7 +152,7 @@ func (x *exchange) answerOne(e *envelope) {
 		x.w.WriteHeader(http.StatusNoContent)
 		return
 	case e.fault != "":
-		x.web.send(x.w, x.r, http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
+		x.send(http.StatusOK, appendError(nil, e.id, invalidRequest(e.fault)))
 		return
 	}
 	c := x.newCall(&x.single, e)
@@ -176,24 +192,28 @@ func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
 		return nil, invalidRequest("over HTTP the token is a bearer header, not rpc.authenticate")
 	case c.id == nil && strings.HasPrefix(c.method, "$/"):
 		return nil, nil
-	case !s.enter():
+	case x.web.own && s.isDraining() || !x.web.own && !s.enter():
 		return nil, shuttingDown(c.method, registry.NotSent)
 	}
+	if x.web.own { // the listener waits for its requests before it ends
+		return x.runAdmitted(x.r.Context(), c)
+	}
 	defer s.live.Done()
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.halt, cancel)()
+	return x.runAdmitted(ctx, c)
+}
+
+// runAdmitted runs a call if not too many run.
+func (x *exchange) runAdmitted(ctx context.Context, c *call) (json.RawMessage, *registry.Error) {
 	if !x.admit() {
 		if c.id == nil {
-			s.stats.droppedNotifications.Add(1)
+			x.web.server.stats.droppedNotifications.Add(1)
 		}
 		return nil, overloaded(c.method, "too many calls in flight")
 	}
-	ctx := x.r.Context()
-	if !x.web.own {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(s.halt, cancel)()
-	}
-	return s.invoke(ctx, c, x.events.progress(c))
+	return x.web.server.invoke(ctx, c, x.events.progress(c))
 }
 
 // answerBatch runs the messages of a batch at the same time.
@@ -243,5 +263,5 @@ func (x *exchange) finish(reply []byte) {
 		x.events.last(reply)
 		return
 	}
-	x.web.send(x.w, x.r, http.StatusOK, reply)
+	x.send(http.StatusOK, reply)
 }

@@ -6,13 +6,11 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/cupule/cupule/effects"
-	"github.com/cupule/cupule/registry"
 )
 
 // maxHTTPHeader bounds the header of a request, in bytes.
@@ -37,7 +35,7 @@ func (s *Server) HTTPHandler(opts *HTTPOptions) http.Handler {
 	if opts == nil {
 		opts = &HTTPOptions{}
 	}
-	w := &web{server: s, opts: *opts}
+	w := &web{server: s, opts: *opts, json: []string{"application/json"}}
 	if w.opts.Path == "" {
 		w.opts.Path = "/rpc"
 	}
@@ -79,7 +77,7 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 		ErrorLog:    newErrorLog(s.opts.Logger),
 		BaseContext: func(net.Listener) context.Context { return s.halt },
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, accountKey{}, &account{})
+			return context.WithValue(ctx, accountKey{}, &account{opened: time.Now()})
 		},
 	}
 }
@@ -87,7 +85,8 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 // account counts what is in flight on one HTTP connection, on which HTTP/2 lets requests overlap.
 type account struct {
 	calls, bytes atomic.Int64
-	written      atomic.Int64 // when its write deadline was set last, in nanoseconds
+	opened       time.Time
+	written      atomic.Int64 // when its write deadline was set last, in nanoseconds after that; 0 for never
 }
 
 type accountKey struct{}
@@ -98,13 +97,15 @@ type web struct {
 	opts    HTTPOptions
 	hosts   []string
 	origins []string
-	own     bool // it serves a listener of the server's, with deadlines and a context that ends with it
+	json    []string // the Content-Type of answers
+	own     bool     // it serves a listener of the server's, with deadlines and a context that ends with it
 }
 
 // ServeHTTP judges host and origin, then path and method.
 func (h *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a := accountOf(r)
 	if r.ProtoMajor == 1 {
-		h.limitWrite(w, r, 0) // that of the last answer may have passed
+		h.limitWrite(w, r, a, 0) // that of the last answer may have passed
 	}
 	switch r.URL.Path {
 	case "/healthz", "/readyz":
@@ -125,7 +126,7 @@ func (h *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodPost:
-		h.post(w, r)
+		h.post(w, r, a)
 	case http.MethodOptions:
 		h.preflight(w, r)
 	default:
@@ -157,23 +158,22 @@ func (h *web) health(w http.ResponseWriter, r *http.Request) {
 }
 
 // post answers one body.
-func (h *web) post(w http.ResponseWriter, r *http.Request) {
-	b := h.server.acquire()
-	defer b.leave()
-	inv, reason := h.authenticate(r, b)
-	if reason != "" {
-		h.refuseCaller(w, r, reason)
+func (h *web) post(w http.ResponseWriter, r *http.Request, a *account) {
+	x := h.server.exchanges.Get().(*exchange)
+	x.web, x.w, x.r, x.account, x.backend = h, w, r, a, h.server.acquire()
+	defer x.end()
+	var reason string
+	if x.inv, reason = h.authenticate(r, x.backend); reason != "" {
+		x.refuseCaller(reason)
 		return
 	}
 	if reason := checkContent(r.Header); reason != "" {
-		h.refuse(w, r, http.StatusUnsupportedMediaType, invalidRequest(reason))
+		x.refuse(http.StatusUnsupportedMediaType, invalidRequest(reason))
 		return
 	}
-	x := &exchange{web: h, w: w, r: r, backend: b, inv: inv, account: accountOf(r)}
 	data, status, err := x.body()
-	defer x.free()
 	if err != nil {
-		h.refuse(w, r, status, err)
+		x.refuse(status, err)
 		return
 	}
 	x.answer(data)
@@ -199,64 +199,19 @@ func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation,
 	return invocationOf(caller, caller.Name, "http"), ""
 }
 
-// fail answers a request that isn't judged as JSON-RPC.
-func (h *web) fail(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
-	h.send(w, r, status, appendError(nil, nil, err))
-}
-
-// refuseCaller answers a request of nobody who is known.
-func (h *web) refuseCaller(w http.ResponseWriter, r *http.Request, reason string) {
-	h.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", r.RemoteAddr)
-	w.Header().Set("WWW-Authenticate", `Bearer realm="`+h.opts.Path+`"`)
-	h.refuse(w, r, http.StatusUnauthorized, unauthenticated(reason))
-}
-
-// refuse answers a request whose body hasn't been read, and reads on for a moment, so that
-// the client finds the answer. Package http would do that for longer, and with more memory.
-func (h *web) refuse(w http.ResponseWriter, r *http.Request, status int, err *registry.Error) {
-	body := appendError(nil, nil, err)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	if r.ProtoMajor != 1 {
-		h.send(w, r, status, body) // other requests on the connection go on
-		return
-	}
-	w.Header().Set("Connection", "close")
-	h.send(w, r, status, body)
-	control := http.NewResponseController(w)
-	_ = control.Flush()
-	_ = control.SetReadDeadline(time.Now().Add(lingerTime))
-	_, _ = io.CopyBuffer(onlyWriter{io.Discard}, io.LimitReader(r.Body, maxLinger), make([]byte, 512))
-	_ = control.SetReadDeadline(time.Unix(1, 0))
-}
-
-// onlyWriter hides the methods of a writer that bring a buffer of their own.
-type onlyWriter struct{ io.Writer }
-
-// send answers with JSON, within the time that this much of it may take.
-func (h *web) send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	h.limitWrite(w, r, len(body))
-	w.Header()["Content-Type"] = []string{"application/json"}
-	if len(body) > writePiece/128 {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	}
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-}
-
 // limitWrite gives an answer of this size its time to be written. For small ones on one
 // connection the deadline is moved once a second at most, and lies that much later.
-func (h *web) limitWrite(w http.ResponseWriter, r *http.Request, size int) {
+func (h *web) limitWrite(w http.ResponseWriter, r *http.Request, a *account, size int) {
 	limit := h.server.opts.WriteTimeout
 	slack := min(time.Second, limit)
-	now := time.Now()
 	if size < writePiece && r.ProtoMajor == 1 {
-		a := accountOf(r)
-		if now.UnixNano()-a.written.Load() < int64(slack) {
+		now, last := int64(time.Since(a.opened)), a.written.Load()
+		if last != 0 && now-last < int64(slack) {
 			return
 		}
-		a.written.Store(now.UnixNano())
+		a.written.Store(max(now, 1))
 	}
-	deadline := now.Add(slack + limit*time.Duration(1+size/writePiece))
+	deadline := time.Now().Add(slack + limit*time.Duration(1+size/writePiece))
 	_ = http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
@@ -264,5 +219,5 @@ func accountOf(r *http.Request) *account {
 	if a, ok := r.Context().Value(accountKey{}).(*account); ok {
 		return a
 	}
-	return &account{}
+	return &account{opened: time.Now()}
 }

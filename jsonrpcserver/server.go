@@ -18,11 +18,13 @@ type Server struct {
 	opts    Options
 	current atomic.Pointer[backend]
 	buffers sync.Pool // of *[]byte, for outboxes
-	stats   counters
-	calls   atomic.Int64 // in flight
-	conns   atomic.Int64
-	handoff chan *flight // to a worker that waits
-	idle    atomic.Int64 // workers that may wait
+
+	exchanges sync.Pool // of *exchange
+	stats     counters
+	calls     atomic.Int64 // in flight
+	conns     atomic.Int64
+	handoff   chan *flight // to a worker that waits
+	idle      atomic.Int64 // workers that may wait
 
 	middle, large *budget      // for messages that are being read
 	unread        atomic.Int64 // bytes of replies that answer no call and that peers haven't taken
@@ -52,6 +54,7 @@ func New(b Backend, opts *Options) (*Server, error) {
 	}
 	s.middle, s.large = newBudgets(s.opts.MaxMessage)
 	s.buffers.New = func() any { return new([]byte) }
+	s.exchanges.New = func() any { return new(exchange) }
 	s.halt, s.haltCalls = context.WithCancel(context.Background())
 	s.current.Store(newBackend(b))
 	return s, nil
@@ -105,6 +108,16 @@ func (s *Server) enter() bool {
 	}
 	s.live.Add(1)
 	return true
+}
+
+// isDraining reports whether the server has begun to shut down.
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.drained:
+		return true
+	default:
+		return false
+	}
 }
 
 // stopping reports whether calls are being cancelled because the server stops.
