@@ -3,6 +3,7 @@ package jsonrpcserver
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/cupule/cupule/registry"
 )
@@ -96,6 +97,9 @@ func (e *events) write(text []byte) {
 	e.web.limitWrite(e.w, e.r, e.account, len(event))
 	if _, err := e.w.Write(event); err == nil {
 		e.flush()
+	}
+	if e.r.ProtoMajor > 1 { // where a deadline that passes ends the stream, though nothing is being written
+		_ = http.NewResponseController(e.w).SetWriteDeadline(time.Time{})
 	}
 }
 

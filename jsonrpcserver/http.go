@@ -73,6 +73,7 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: min(s.opts.MaxInFlight, 256), MaxReadFrameSize: 16 << 10,
 			MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
+			WriteByteTimeout: s.opts.WriteTimeout, // or a peer that reads no frame would stay for ever
 		},
 		ErrorLog:    newErrorLog(s.opts.Logger),
 		BaseContext: func(net.Listener) context.Context { return s.halt },

@@ -12,7 +12,7 @@ import (
 )
 
 // certificate returns a server's configuration and that of a client who trusts it.
-func certificate(t *testing.T) (server, client *tls.Config) {
+func certificate(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
