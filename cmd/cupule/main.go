@@ -11,10 +11,20 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// The first signal ends the command in good order; a second one ends it at once.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			// The first signal ends the command in good order. A second one ends it at once, from
+			// before anything shows that the first has come.
+			signal.Stop(signals)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	c := &cli{in: os.Stdin, out: os.Stdout, talk: os.Stderr, lookupEnv: os.LookupEnv, terminal: isTerminal(os.Stderr)}
 	return c.exit(ctx, c.command().ExecuteContext(ctx))
 }
