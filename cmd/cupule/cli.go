@@ -40,7 +40,10 @@ func (c *cli) command() *cobra.Command {
 		Long: "cupule checks, explains, calls and serves what a configuration file declares.\n\n" +
 			"Exit codes: 0 done; 1 the tool or the handler reported an error; 2 usage, configuration,\n" +
 			"unknown operation or invalid parameters; 3 denied or unauthenticated; 4 timeout, unavailable,\n" +
-			"overloaded or shutting down; 5 any other failure; 130 cancelled or interrupted.",
+			"overloaded or shutting down; 5 any other failure; 130 cancelled or interrupted.\n\n" +
+			"With -o json what went wrong is one line of JSON on standard error too: {\"error\": {\"code\", \"message\", \"data\"}},\n" +
+			"for a failed call as JSON-RPC has it. Anything else has no code; its data.kind is usage, configuration (with\n" +
+			"data.problems), tool_error, cancelled or internal.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -147,29 +146,6 @@ func (h progressHandler) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrp
 	if json.Unmarshal(*req.Params, &p) == nil {
 		h.line.show(p.Value)
 	}
-}
-
-// remote turns what a served registry answered into an error of its kind.
-func remote(ctx context.Context, operation string, err error) error {
-	wire, answered := errors.AsType[*jsonrpc2.Error](err)
-	if !answered {
-		return unanswered(ctx, operation, err)
-	}
-	failure := &registry.Error{Kind: registry.KindApplication, Operation: operation, Message: fmt.Sprintf("%s (code %d)", printable(wire.Message), wire.Code)}
-	var data struct {
-		Kind     registry.Kind           `json:"kind"`
-		Server   string                  `json:"server"`
-		Tool     string                  `json:"tool"`
-		Phase    string                  `json:"phase"`
-		Limit    *registry.Limit         `json:"limit"`
-		Ran      registry.Ran            `json:"ran"`
-		Problems []registry.ParamProblem `json:"problems"`
-	}
-	if wire.Data != nil && json.Unmarshal(*wire.Data, &data) == nil && data.Kind != "" && data.Kind.Code() == wire.Code {
-		failure.Kind, failure.Server, failure.Tool, failure.Phase = data.Kind, data.Server, data.Tool, data.Phase
-		failure.Limit, failure.Ran, failure.Problems = data.Limit, data.Ran, data.Problems
-	}
-	return failure
 }
 
 func unanswered(ctx context.Context, operation string, err error) error {

@@ -58,6 +58,20 @@ func TestCallsOverHTTP(t *testing.T) {
 			[]string{"timeout: m (code -32004)", "limit: timeout 2s of tool s/t", "phase: call", "ran: sent"}},
 		{"a kind of another code", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"m","data":{"kind":"timeout"}}}`), 1, []string{"application: m (code -32001)"}},
 		{"wrong parameters", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"m","data":{"kind":"invalid_params","problems":[{"path":"/a","message":"wrong"}]}}}`), 2, []string{`at "/a": wrong`}},
+		{"all reasons", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32001,"message":"denied: first","data":{"kind":"denied","ran":"not_sent","reasons":[
+			{"effect":"mutation","rule":"needs_authorization","subject":"operation op"},
+			{"effect":"inference","rule":"outside_operation","subject":"tool s/t","operation":"op"},
+			{"rule":"offline","subject":"streamable HTTP transport s"},
+			{"rule":"not_among_callers_operations","subject":"operation op"},
+			{"effect":"time_travel","rule":"needs_authorization","subject":"operation op"},
+			{"effect":"mutation","rule":"new\u001b_rule","subject":"moon phase"}]}}}`), 3,
+			[]string{"cupule: denied: first (code -32001)\n" +
+				"  needs_authorization: operation op has the effect mutation, which the caller is not authorized for\n" +
+				"  outside_operation: tool s/t has the effect inference, which operation op does not declare\n" +
+				"  offline: streamable HTTP transport s is unavailable offline\n" +
+				"  not_among_callers_operations: operation op is not among the operations of this caller\n" +
+				"  needs_authorization: operation op time_travel\n" +
+				"  new\ufffd_rule: moon phase mutation\n  ran: not_sent\n"}},
 		{"HTML", text(500, `<html>`), 5, []string{"upstream_error", "HTTP status 500", "ran: sent"}},
 		{"nothing", text(204, ``), 5, []string{"HTTP status 204"}},
 		{"elsewhere", func(w http.ResponseWriter) {
@@ -78,6 +92,25 @@ func TestCallsOverHTTP(t *testing.T) {
 		}
 		if strings.Contains(got.out+got.talk, "s3cret") {
 			t.Errorf("%s: the token is told", test.name)
+		}
+	}
+}
+
+// With -o json what a served registry answers goes on as it came, but on one line.
+func TestRemoteErrorsAsJSON(t *testing.T) {
+	for _, test := range []struct {
+		reply string
+		code  int
+		want  string
+	}{
+		{`{"code":7,"message":"own","data":{"b":1.0,"a":[1]}}`, 1, `{"error":{"code":7,"message":"own","data":{"b":1.0,"a":[1]}}}`},
+		{`{"code":7,"message":"own"}`, 1, `{"error":{"code":7,"message":"own"}}`},
+		{`{"code":-32001,"message":"m\u0085","data":{"kind":"denied",` + "\n" + `"reasons":[{"rule":"offline","subject":"x"}]}}`, 3, `{"error":{"code":-32001,"message":"m` + "\ufffd" + `","data":{"kind":"denied","reasons":[{"rule":"offline","subject":"x"}]}}}`},
+	} {
+		address, _ := answering(t, text(200, `{"jsonrpc":"2.0","id":2,"error":`+test.reply+`}`))
+		got := runHere(t, false, nil, "invoke", "op", "-o", "json", "--connect", address)
+		if got.code != test.code || got.talk != test.want+"\n" || got.out != "" {
+			t.Errorf("%s: exit code %d, %q, %q, want %s", test.reply, got.code, got.talk, got.out, test.want)
 		}
 	}
 }

@@ -57,33 +57,48 @@ func (c *cli) exit(ctx context.Context, err error) int {
 	if told, ok := errors.AsType[errTold](err); ok {
 		return int(told)
 	}
+	code := exitCode(ctx, err)
+	if c.output == "json" {
+		c.sayJSON(code, err)
+		return code
+	}
+	c.say(err)
+	return code
+}
+
+// exitCode returns the exit code of an error that the command has not told.
+func exitCode(ctx context.Context, err error) int {
 	if failure, ok := errors.AsType[*registry.Error](err); ok {
-		c.sayFailure(failure)
 		if code, known := exitCodes[failure.Kind]; known {
 			return code
 		}
 		return exitOther
 	}
-	return c.exitPlain(ctx, err)
-}
-
-func (c *cli) exitPlain(ctx context.Context, err error) int {
-	if broken, ok := errors.AsType[*config.Error](err); ok {
-		fmt.Fprintln(c.talk, broken.Error())
-		return exitUsage
-	}
-	fmt.Fprintln(c.talk, "cupule:", err)
+	_, broken := errors.AsType[*config.Error](err)
 	_, unbuilt := errors.AsType[*registry.BuildError](err)
 	_, usage := errors.AsType[usageError](err)
 	switch {
 	case errors.Is(err, errReported):
 		return exitReported
-	case unbuilt || usage || isCobraUsage(err):
+	case broken || unbuilt || usage || isCobraUsage(err):
 		return exitUsage
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitCut
 	}
 	return exitOther
+}
+
+// say tells a person what went wrong.
+func (c *cli) say(err error) {
+	if failure, ok := errors.AsType[*registry.Error](err); ok {
+		c.sayFailure(failure, err)
+		return
+	}
+	if broken, ok := errors.AsType[*config.Error](err); ok {
+		fmt.Fprintln(c.talk, broken.Error())
+		return
+	}
+	fmt.Fprintln(c.talk, "cupule:", err)
 }
 
 // isCobraUsage recognises the usage errors for which cobra has no type.
@@ -97,8 +112,8 @@ func isCobraUsage(err error) bool {
 	return false
 }
 
-// sayFailure tells a failed call with everything that an operator can use.
-func (c *cli) sayFailure(e *registry.Error) {
+// sayFailure tells a failed call, which err holds, with everything that an operator can use.
+func (c *cli) sayFailure(e *registry.Error, err error) {
 	text := e.Error()
 	if !strings.HasPrefix(text, string(e.Kind)+": ") {
 		text = string(e.Kind) + ": " + text
@@ -106,6 +121,11 @@ func (c *cli) sayFailure(e *registry.Error) {
 	fmt.Fprintln(c.talk, "cupule:", text)
 	for _, r := range e.Reasons {
 		fmt.Fprintf(c.talk, "  %s: %s%s\n", r.Rule, r, at(r.At.String()))
+	}
+	if far, ok := errors.AsType[*remoteError](err); ok {
+		for _, r := range far.reasons {
+			fmt.Fprintf(c.talk, "  %s\n", r.line())
+		}
 	}
 	for _, p := range e.Problems {
 		fmt.Fprintf(c.talk, "  at %q: %s\n", p.Path, p.Message)

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
 	"github.com/cupule/cupule/registry"
 	"github.com/google/go-cmp/cmp"
+	"github.com/sourcegraph/jsonrpc2"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -77,6 +80,35 @@ func TestFailuresAreToldInFull(t *testing.T) {
 		c.exit(t.Context(), &test.err)
 		if diff := cmp.Diff(test.want, talk.String()); diff != "" {
 			t.Errorf("%s: %s", test.err.Kind, diff)
+		}
+	}
+}
+
+func TestFailuresAsJSON(t *testing.T) {
+	own := &jsonrpc2.Error{Code: 7, Message: "own"}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&registry.Error{Kind: registry.KindDenied, Message: "no", Operation: "op", Ran: registry.NotSent,
+			Reasons: []effects.Reason{{Rule: effects.RuleAuthorization, Effect: effects.Mutation, Subject: effects.Subject{Kind: effects.Tool, Name: "s/t"}}}},
+			`{"code":-32001,"message":"no","data":{"kind":"denied","operation":"op","ran":"not_sent","reasons":[{"effect":"mutation","rule":"needs_authorization","subject":"tool s/t"}]}}`},
+		{fmt.Errorf("wrapped: %w", &registry.Error{Kind: registry.KindUnavailable, Message: "m", Server: "s", Err: errors.New("cause\nof it"), Limit: &registry.Limit{Name: "startup", Seconds: 1}}),
+			`{"code":-32006,"message":"m: cause\nof it","data":{"kind":"unavailable","server":"s","limit":{"name":"startup","seconds":1}}}`},
+		{&registry.Error{Kind: registry.KindApplication, Message: "own", Err: own}, `{"code":7,"message":"own"}`},
+		{usagef("wrong <word>"), `{"message":"wrong \u003cword\u003e","data":{"kind":"usage"}}`},
+		{errReported, `{"message":"the tool reported an error","data":{"kind":"tool_error"}}`},
+		{context.Canceled, `{"message":"context canceled","data":{"kind":"internal"}}`},
+		{&config.Error{Problems: []config.Problem{{File: "f", Line: 1, Column: 2, Path: "mcp", Message: "wrong"}}},
+			`{"message":"the configuration has problems","data":{"kind":"configuration","problems":[{"severity":"problem","at":"f:1:2","path":"mcp","message":"wrong"}]}}`},
+		{&registry.BuildError{Problems: []registry.Problem{{Operation: "op", Key: "params", Message: "wrong"}}},
+			`{"message":"the configuration has problems","data":{"kind":"configuration","problems":[{"severity":"problem","path":"operations.op.params","message":"wrong"}]}}`},
+	} {
+		var talk bytes.Buffer
+		c := &cli{talk: &talk, output: "json"}
+		c.exit(t.Context(), test.err)
+		if diff := cmp.Diff(`{"error":`+test.want+"}\n", talk.String()); diff != "" {
+			t.Errorf("%v: %s", test.err, diff)
 		}
 	}
 }
