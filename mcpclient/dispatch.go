@@ -9,10 +9,7 @@ import (
 	"github.com/cupule/cupule/registry"
 )
 
-func (k *conn) frameLimit() int {
-	k.lineRead()
-	return k.calls.frameLimit()
-}
+func (k *conn) frameLimit() int { return k.calls.frameLimit() }
 
 func (k *conn) drop() { k.notes.drop() }
 

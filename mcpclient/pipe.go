@@ -26,6 +26,8 @@ type child interface {
 type receiver interface {
 	// frameLimit is how long the next frame may be.
 	frameLimit() int
+	// lineRead says that a line has been handled or given up, and that the next may be waited for.
+	lineRead()
 	// message takes one message. With owned, parts of it may be kept.
 	message(m *message, line []byte, owned bool)
 	// tooLarge fails the call that an oversized frame answers, if there is one.
@@ -132,24 +134,32 @@ func (k *pipe) frames() error {
 		// The limit is that of the calls in flight when a line begins, which is when their
 		// answers can; while the line is waited for, it may be lower. Next reports the error.
 		_, _ = k.in.Buffered().Peek(1)
-		line, owned, err := k.in.NextOwned(k.to.frameLimit())
-		if errors.Is(err, frame.ErrTooLong) {
-			err = k.oversized(line)
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			if len(line) > 0 {
-				k.stray.add(k.mask, line)
-			}
+		if err := k.frame(first); err != nil {
 			return err
 		}
-		if first {
-			line = trimBOM(line)
-		}
-		k.handle(line, owned)
 	}
+}
+
+// frame reads and handles one line.
+func (k *pipe) frame(first bool) error {
+	defer k.to.lineRead()
+	line, owned, err := k.in.NextOwned(k.to.frameLimit())
+	if errors.Is(err, frame.ErrTooLong) {
+		if err = k.oversized(line); err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		if len(line) > 0 {
+			k.stray.add(k.mask, line)
+		}
+		return err
+	}
+	if first {
+		line = trimBOM(line)
+	}
+	k.handle(line, owned)
+	return nil
 }
 
 // handle takes one frame: a message, or an array of them, as older protocols allow.

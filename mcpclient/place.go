@@ -88,7 +88,7 @@ func (p *place) done() {
 }
 
 // claim is asked when a line grows large. A list that is due takes a place for it, which is
-// kept while the line is read.
+// kept until the line has been handled. Meanwhile the session's other answers wait behind it.
 func (k *conn) claim() (atOnce bool, err error) {
 	k.reading = k.calls.list()
 	if k.reading == nil {
@@ -98,7 +98,7 @@ func (k *conn) claim() (atOnce bool, err error) {
 	return true, k.reading.claim()
 }
 
-// lineRead lets go of what was claimed for the last line.
+// lineRead lets go of what was claimed for the line.
 func (k *conn) lineRead() {
 	if k.reading != nil {
 		k.reading.done()

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -163,5 +164,43 @@ func TestDribbledLine(t *testing.T) {
 		if len(c.large) != 0 || len(c.servers["m"].large) != 0 {
 			t.Error("a place is left")
 		}
+	})
+}
+
+// TestPlaceIsGivenBack has a shared session read a large list: neither while its tool runs nor idle
+// does it keep others from reading theirs.
+func TestPlaceIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"_meta":"` + strings.Repeat("x", 2*largeList) + `"}`
+		s := &config.Server{Startup: seconds(8), Protocol: legacy, Allowed: rules(rule("echo")), Session: config.Session{Shared: true}}
+		c, _ := inMemory(t, s, func(m string, id json.RawMessage, answer func(string)) {
+			switch m {
+			case "tools/list":
+				answer(list)
+			case "tools/call": // its answer never comes
+			default:
+				goodReply(m, id, answer)
+			}
+		})
+		defer c.Close()
+		free := func(when string) {
+			synctest.Wait()
+			if held := len(c.large) + len(c.servers["m"].large); held != 0 {
+				t.Errorf("%s: %d rights are held", when, held)
+			}
+		}
+		if tools, err := c.ListTools(t.Context(), "m", nobody); err != nil || len(tools) != 1 {
+			t.Fatal(tools, err)
+		}
+		free("idle")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			_, err := c.CallTool(ctx, "m", "echo", nil, nobody)
+			done <- err
+		}()
+		free("while a tool runs")
+		cancel()
+		wantKind(t, <-done, registry.KindCancelled, registry.Sent)
 	})
 }

@@ -122,6 +122,8 @@ func (b *bare) SessionID() string { return "" }
 
 func (b *bare) frameLimit() int { return b.limit }
 
+func (b *bare) lineRead() {}
+
 func (b *bare) drop() { b.dropped.Add(1) }
 
 func (b *bare) gone(err error, how string) {
