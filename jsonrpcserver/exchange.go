@@ -108,6 +108,9 @@ func (x *exchange) end() {
 	x.account.bytes.Add(-x.held)
 	x.account.calls.Add(-x.slots.Load())
 	s := x.web.server
+	if x.r.ProtoMajor != 1 && x.slots.Load() == 0 {
+		s.unseat(x.account)
+	}
 	for range x.slots.Load() {
 		s.release()
 	}
@@ -125,7 +128,9 @@ func (x *exchange) admit() bool {
 		x.account.calls.Add(-1)
 		return false
 	}
-	x.slots.Add(1)
+	if x.slots.Add(1) == 1 && x.r.ProtoMajor != 1 {
+		s.unseat(x.account) // the call's slot is its place now
+	}
 	return true
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // maxHTTPHeader bounds the header of a request, in bytes.
-const maxHTTPHeader = 16 << 10
+const maxHTTPHeader = 8 << 10
 
 // HTTPOptions say who may use an HTTPHandler. The zero value lets callers with a token in,
 // under the names of the loopback interface.
@@ -67,7 +67,7 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(l.tls != nil)
-	return &http.Server{
+	web := &http.Server{
 		Handler: handler, Protocols: &protocols, TLSConfig: l.tls,
 		ReadHeaderTimeout: deadline, ReadTimeout: deadline, IdleTimeout: s.opts.IdleTimeout, MaxHeaderBytes: maxHTTPHeader,
 		HTTP2: &http.HTTP2Config{
@@ -81,11 +81,16 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 			return context.WithValue(ctx, accountKey{}, &account{opened: time.Now()})
 		},
 	}
+	if l.tls != nil {
+		web.WriteTimeout = s.opts.WriteTimeout // of what package http itself answers over HTTP/2
+	}
+	return web
 }
 
 // account counts what is in flight on one HTTP connection, on which HTTP/2 lets requests overlap.
 type account struct {
 	calls, bytes atomic.Int64
+	seated       atomic.Int64 // of its requests over HTTP/2, those that run no call
 	opened       time.Time
 	written      atomic.Int64 // when its write deadline was set last, in nanoseconds after that; 0 for never
 }
@@ -107,28 +112,33 @@ func (h *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := accountOf(r)
 	if r.ProtoMajor == 1 {
 		h.limitWrite(w, r, a, 0) // that of the last answer may have passed
-	}
-	switch r.URL.Path {
-	case "/healthz", "/readyz":
-		h.health(w, r)
+	} else if !h.server.seat(a) {
+		h.crowdedOut(w, a)
 		return
 	}
-	if !h.knowsHost(r) {
-		http.Error(w, "unknown host: name it among the listener's hosts", http.StatusForbidden)
-		return
-	}
-	if !h.knowsOrigin(w, r) {
-		http.Error(w, "unknown origin: name it among the listener's origins", http.StatusForbidden)
-		return
-	}
-	if r.URL.Path != h.opts.Path {
-		http.NotFound(w, r)
-		return
-	}
-	switch r.Method {
-	case http.MethodPost:
+	if r.Method == http.MethodPost && r.URL.Path == h.opts.Path && h.knowsHost(r) && h.knowsOrigin(w, r) {
 		h.post(w, r, a)
-	case http.MethodOptions:
+		return
+	}
+	h.other(w, r)
+	if r.ProtoMajor != 1 {
+		_ = http.NewResponseController(w).Flush()
+		h.server.unseat(a)
+	}
+}
+
+// other answers what is no call.
+func (h *web) other(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/healthz" || r.URL.Path == "/readyz":
+		h.health(w, r)
+	case !h.knowsHost(r):
+		http.Error(w, "unknown host: name it among the listener's hosts", http.StatusForbidden)
+	case !h.knowsOrigin(w, r):
+		http.Error(w, "unknown origin: name it among the listener's origins", http.StatusForbidden)
+	case r.URL.Path != h.opts.Path:
+		http.NotFound(w, r)
+	case r.Method == http.MethodOptions:
 		h.preflight(w, r)
 	default:
 		notAllowed(w, http.MethodPost)
@@ -163,6 +173,9 @@ func (h *web) post(w http.ResponseWriter, r *http.Request, a *account) {
 	x := h.server.exchanges.Get().(*exchange)
 	x.web, x.w, x.r, x.account, x.backend = h, w, r, a, h.server.acquire()
 	defer x.end()
+	if r.ProtoMajor != 1 && h.own {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // or it would end calls that take longer
+	}
 	var reason string
 	if x.inv, reason = h.authenticate(r, x.backend); reason != "" {
 		x.refuseCaller(reason)
@@ -201,11 +214,12 @@ func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation,
 }
 
 // limitWrite gives an answer of this size its time to be written. For small ones on one
-// connection the deadline is moved once a second at most, and lies that much later.
+// connection the deadline is moved once a second at most, and lies that much later, but
+// over TLS, where package http sets one too.
 func (h *web) limitWrite(w http.ResponseWriter, r *http.Request, a *account, size int) {
 	limit := h.server.opts.WriteTimeout
 	slack := min(time.Second, limit)
-	if size < writePiece && r.ProtoMajor == 1 {
+	if size < writePiece && r.TLS == nil {
 		now, last := int64(time.Since(a.opened)), a.written.Load()
 		if last != 0 && now-last < int64(slack) {
 			return

@@ -61,6 +61,11 @@ func dialH2(t testing.TB, address string, settings ...uint32) *h2peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.NetConn().Close() })
+	return greetH2(t, conn, settings...)
+}
+
+func greetH2(t testing.TB, conn net.Conn, settings ...uint32) *h2peer {
+	t.Helper()
 	p := &h2peer{t: t, conn: conn, in: bufio.NewReader(conn), next: 1}
 	var payload []byte
 	for i := 0; i < len(settings); i += 2 {
@@ -68,7 +73,7 @@ func dialH2(t testing.TB, address string, settings ...uint32) *h2peer {
 		payload = binary.BigEndian.AppendUint32(payload, settings[i+1])
 	}
 	greeting := h2frame{kind: frameSettings, payload: payload}
-	p.write(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), greeting.encode()...))
+	_ = p.try(append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), greeting.encode()...))
 	return p
 }
 

@@ -256,7 +256,7 @@ func TestHTTP2PeerThatDoesNotRead(t *testing.T) {
 		"a result": func(p *h2peer) { p.post(`{"jsonrpc":"2.0","method":"large","id":1}`) },
 		"pings": func(p *h2peer) {
 			ping := h2frame{kind: framePing, payload: make([]byte, 8)}.encode()
-			for range 200 {
+			for range 5000 { // more than the buffers of sockets hold
 				if p.try([]byte(strings.Repeat(string(ping), 1000))) != nil {
 					return
 				}
@@ -274,5 +274,63 @@ func TestHTTP2PeerThatDoesNotRead(t *testing.T) {
 			}
 			settles(t, s, 0)
 		})
+	}
+}
+
+// Requests that are begun and left on many streams are refused when they become too many,
+// while each connection may still have one, and are ended when their time is over.
+func TestHTTP2Seats(t *testing.T) {
+	s, l := httpsListener(t, withCallers(t), &Options{MaxConnections: 10, MessageTimeout: time.Second, WriteTimeout: time.Second})
+	const admin = "Bearer admin-token"
+	p := dialH2(t, l.Addr().String())
+	var halves []uint32
+	for range 11 {
+		halves = append(halves, p.open(100, "authorization", admin))
+	}
+	for deadline := time.Now().Add(hang); s.seated.Load() < 10; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(s.seated.Load())
+		}
+	}
+	surplus := p.open(100, "authorization", admin)
+	if a := p.answers(surplus)[surplus]; a.body != "" || !strings.Contains(a.header, "503") {
+		t.Errorf("%+v", a)
+	}
+	other := dialH2(t, l.Addr().String())
+	mustContain(t, "the first request of another connection", other.call(callWhoami, "authorization", admin), "admin via http")
+	all := p.answers(halves...)
+	for _, id := range halves {
+		mustContain(t, fmt.Sprint("half a body on stream ", id), all[id].body, "took too long")
+	}
+	mustContain(t, "a whole request then", p.call(callWhoami, "authorization", admin), "admin via http")
+	if n := s.seated.Load(); n != 0 {
+		t.Errorf("%d seats are taken", n)
+	}
+}
+
+// Streams whose windows are shut are given up whatever they asked for, in time and not
+// before: nothing that is answered without a call is left.
+func TestHTTP2ShutWindows(t *testing.T) {
+	s, l := httpsListener(t, withCallers(t), &Options{WriteTimeout: 50 * time.Millisecond})
+	p := dialH2(t, l.Addr().String(), settingWindow, 0)
+	for name, header := range map[string][]string{
+		"health":        {":method", "GET", ":path", "/healthz"},
+		"wrong path":    {":method", "GET", ":path", "/nothing"},
+		"wrong method":  {":method", "PUT", ":path", "/rpc"},
+		"no token":      {":method", "POST", ":path", "/rpc"},
+		"wrong host":    {":method", "POST", ":path", "/rpc", "host", "evil.example"},
+		"large header":  {":method", "POST", ":path", "/rpc", "x", strings.Repeat("x", maxHTTPHeader)},
+		"broken header": {":method", "POST", ":path", "/rpc", "connection", "close"},
+	} {
+		id := p.next
+		p.next += 2
+		authority := []string{":scheme", "https", ":authority", "localhost"}
+		p.send(h2frame{frameHeaders, flagEnd | flagEndHeaders, id, hpack(append(authority, header...)...)})
+		if a := p.answers(id)[id]; !a.reset || a.body != "" {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+	if n := s.seated.Load(); n != 0 {
+		t.Errorf("%d seats are taken", n)
 	}
 }

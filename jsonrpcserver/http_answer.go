@@ -46,9 +46,12 @@ type onlyWriter struct{ io.Writer }
 func (x *exchange) send(status int, body []byte) {
 	x.web.limitWrite(x.w, x.r, x.account, len(body))
 	x.w.Header()["Content-Type"] = x.web.json
-	if len(body) > writePiece/128 {
+	if len(body) > writePiece/128 || x.r.ProtoMajor != 1 {
 		x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
+	if x.r.ProtoMajor != 1 { // or it would be sent when the call's slot is free already
+		_ = http.NewResponseController(x.w).Flush()
+	}
 }

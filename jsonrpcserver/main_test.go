@@ -18,6 +18,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) > 2 && os.Args[1] == edgeChild {
+		if err := serveEdges(); err != nil {
+			fmt.Println(err)
+		}
+		return
+	}
 	before := descriptors()
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()

@@ -28,6 +28,7 @@ type Server struct {
 
 	middle, large *budget      // for messages that are being read
 	unread        atomic.Int64 // bytes of replies that answer no call and that peers haven't taken
+	seated        atomic.Int64 // requests over HTTP/2 that run no call, but for the first of each connection
 
 	live sync.WaitGroup // streams, HTTP requests, listeners, and calls
 
