@@ -34,8 +34,8 @@ type exchange struct {
 // body reads the body within its limits.
 func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	opts := &x.web.server.opts
-	if len(x.r.TransferEncoding) > 0 {
-		x.w.Header().Set("Connection", "close") // a length may have stood beside it, which others go by
+	if len(x.r.TransferEncoding) > 0 || x.r.ContentLength == 0 && x.r.ProtoMajor == 1 {
+		x.w.Header().Set("Connection", "close") // others may go by a length that stood beside it, or was hidden
 	}
 	if x.r.ContentLength > int64(opts.MaxMessage) {
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
