@@ -54,3 +54,16 @@ func TestPlainPeerOfATLSListener(t *testing.T) {
 	}
 	newClient(t, conn, false).call(`{"jsonrpc":"2.0","id":1,"method":"echo"}`, `{"jsonrpc":"2.0","id":1,"result":null}`)
 }
+
+// dialSecure is dial, over TLS where the listener wants that.
+func dialSecure(t testing.TB, l *Listener, headers bool) *client {
+	t.Helper()
+	if l.tls == nil {
+		return dial(t, l, headers)
+	}
+	conn, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newClient(t, conn, headers)
+}
