@@ -48,38 +48,52 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// streaming is a server of the older protocols in memory, with one action for each time that its
-// stream is opened; the last is repeated.
+// streaming is a server in memory, with one action for each time that its stream is opened, by a GET
+// or, in the newest protocol, by subscriptions/listen; the last is repeated.
 type streaming struct {
-	actions []func(w http.ResponseWriter, r *http.Request)
-	began   time.Time
+	protocol string // legacy where it is empty
+	actions  []func(w http.ResponseWriter, r *http.Request)
+	began    time.Time
 
 	mu     sync.Mutex
 	opened []string // when, and with which Last-Event-ID
 }
 
 func (s *streaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.Method {
-	case http.MethodPost:
-		body, _ := io.ReadAll(r.Body)
-		m := parse(body)
-		if m.id == nil {
-			w.WriteHeader(http.StatusAccepted)
-			return
-		}
-		method, _ := text(m.method)
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Mcp-Session-Id", "one")
-		goodReply(method, m.id, func(result string) {
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(m.id)+`,"result":`+result+`}`)
-		})
-	case http.MethodGet:
-		s.mu.Lock()
-		n := len(s.opened)
-		s.opened = append(s.opened, strings.TrimSpace(time.Since(s.began).String()+" "+r.Header.Get("Last-Event-ID")))
-		s.mu.Unlock()
-		s.actions[min(n, len(s.actions)-1)](w, r)
+	if r.Method != http.MethodPost {
+		s.act(w, r)
+		return
 	}
+	body, _ := io.ReadAll(r.Body)
+	m := parse(body)
+	method, _ := text(m.method)
+	answer := func(result string) {
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(m.id)+`,"result":`+result+`}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case m.id == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case method == "server/discover":
+		answer(`{"resultType":"complete","supportedVersions":["` + modern + `"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}`)
+	case method == "subscriptions/listen":
+		r.Header.Set("Id", string(m.id))
+		s.act(w, r)
+	default:
+		w.Header().Set("Mcp-Session-Id", "one")
+		goodReply(method, m.id, answer)
+	}
+}
+
+func (s *streaming) act(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodDelete {
+		return
+	}
+	s.mu.Lock()
+	n := len(s.opened)
+	s.opened = append(s.opened, strings.TrimSpace(time.Since(s.began).String()+" "+r.Header.Get("Last-Event-ID")))
+	s.mu.Unlock()
+	s.actions[min(n, len(s.actions)-1)](w, r)
 }
 
 func (s *streaming) when() []string {
@@ -128,7 +142,10 @@ func connectInMemory(t *testing.T, s *streaming) (*Session, *Subscription) {
 	web := &http.Server{Handler: s}
 	go func() { _ = web.Serve(l) }()
 	server := webServer("http://127.0.0.1/mcp", rule("echo"))
-	server.Protocol = legacy
+	server.Protocol, server.Resources = legacy, rules(rule("docs://*"))
+	if s.protocol != "" {
+		server.Protocol = s.protocol
+	}
 	c := newClient(t, map[string]*config.Server{"web": server})
 	t.Cleanup(func() { _ = web.Close() })
 	c.dial = func(s *config.Server, v *variables, _ effects.Set, n *notes) (peer, error) {

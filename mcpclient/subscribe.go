@@ -202,12 +202,22 @@ func (l *link) watchOf(uri string) *watch {
 	l.server.client.background(func() {
 		defer close(w.done)
 		defer cancel()
-		w.err = l.listenFor(ctx, func(dst []byte) []byte {
-			return append(appendText(append(dst, `"resourceSubscriptions":[`...), uri), ']')
+		w.err = l.again(ctx, func() (bool, error) {
+			err := l.listenFor(ctx, func(dst []byte) []byte {
+				return append(appendText(append(dst, `"resourceSubscriptions":[`...), uri), ']')
+			})
+			return mayReopen(err) && l.heard(w), err
 		})
 		l.drop(uri, w)
 	})
 	return w
+}
+
+// heard reports whether the server has acknowledged a stream.
+func (l *link) heard(w *watch) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return w.heard
 }
 
 func (l *link) drop(uri string, w *watch) {
