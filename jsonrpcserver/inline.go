@@ -154,5 +154,8 @@ func (f *flight) invoke() ([]byte, *registry.Error) {
 		f.pace.add(time.Since(began))
 	}
 	f.backend.leave()
+	if failure != nil && failure.Kind == registry.KindCancelled && f.stream.halting.Load() {
+		failure = shuttingDown(f.method, failure.Ran)
+	}
 	return result, failure
 }

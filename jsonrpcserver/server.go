@@ -195,8 +195,8 @@ func (s *Server) serveStream(ctx context.Context, st *stream, run func()) {
 	s.mu.Unlock()
 }
 
-// endStream lets a stream finish within the grace. Where the whole server stops it is
-// Shutdown that cancels, so that calls are told why.
+// endStream lets a stream finish within the grace, which a Shutdown meanwhile doesn't
+// lengthen. Calls that outlast it are told if the whole server stops.
 func (s *Server) endStream(st *stream) {
 	st.stop()
 	grace := time.NewTimer(s.opts.Grace)
@@ -204,10 +204,11 @@ func (s *Server) endStream(st *stream) {
 	select {
 	case <-st.closed:
 		return
-	case <-s.drained:
+	case <-s.halt.Done():
 		return
 	case <-grace.C:
 	}
+	st.halting.Store(s.isDraining())
 	st.cancel(func(*flight) bool { return true })
 	grace.Reset(closeDelay)
 	select {

@@ -141,6 +141,47 @@ func TestConnectionContext(t *testing.T) {
 	})
 }
 
+// A connection whose context has ended waits one grace in all, whenever Shutdown comes, and
+// what is cancelled then says why.
+func TestShutdownAfterConnectionContext(t *testing.T) {
+	for name, after := range map[string]time.Duration{"at once": 0, "shortly before the grace ends": DefaultGrace - time.Second, "as it ends": DefaultGrace} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t, Backend{Registry: newRegistry(t, patient("long", time.Hour, true))}, nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				ours, theirs := net.Pipe()
+				done := make(chan error, 1)
+				go func() { done <- s.ServeConn(ctx, theirs, &ConnOptions{Caller: LocalCaller}) }()
+				c := newClient(t, ours, false)
+				c.send(`{"jsonrpc":"2.0","method":"long","id":1}`)
+				synctest.Wait()
+				began := time.Now()
+				cancel()
+				time.Sleep(after)
+				stopped := make(chan error, 1)
+				go func() { stopped <- s.Shutdown(t.Context()) }()
+				code := "-32010"
+				if after == DefaultGrace {
+					code = "-32" // cancelled or stopped, whichever comes first
+				}
+				if got, err := c.receive(time.Minute); err != nil || !strings.Contains(got, code) {
+					t.Errorf("%q %v", got, err)
+				}
+				c.expectClosed()
+				if took := time.Since(began); took != DefaultGrace {
+					t.Errorf("it took %v", took)
+				}
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if err := <-stopped; err != nil || time.Since(began) != DefaultGrace {
+					t.Errorf("%v after %v", err, time.Since(began))
+				}
+			})
+		})
+	}
+}
+
 // stdio whose reads can't be interrupted is left when the context ends.
 func TestStdioContext(t *testing.T) {
 	s := newServer(t, Backend{}, nil)

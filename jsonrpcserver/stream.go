@@ -51,6 +51,7 @@ type stream struct {
 	room     streamRoom
 
 	evicted atomic.Bool // the reader must give up what it holds of the room
+	halting atomic.Bool // calls are being cancelled because the server stops
 
 	turns turns
 

@@ -18,6 +18,9 @@ const socketMode = 0o600
 // listenUnix opens a unix socket for its owner alone. A socket file that is there
 // already is replaced if nobody answers on it; any other file is left alone.
 func listenUnix(ctx context.Context, path string) (l net.Listener, remove func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // or it would bind all the same
+	}
 	unlock, err := lockFolder(ctx, filepath.Dir(path))
 	if err != nil {
 		return nil, nil, err

@@ -3,8 +3,10 @@
 package jsonrpcserver
 
 import (
+	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +45,31 @@ func TestListenUnixRefuses(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(folder, "s")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something is left: %v", err)
+	}
+}
+
+// Where the context has ended nothing is bound, and a stale file stays.
+func TestListenUnixTooLate(t *testing.T) {
+	path := socketPath(t)
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false)
+	stale.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range []string{path, path + "2"} {
+		if l, _, err := listenUnix(ctx, name); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+			l.Close()
+		}
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path + "2"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
 	}
 }
 
