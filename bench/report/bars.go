@@ -50,12 +50,15 @@ func engineBars() []bar {
 func inboundBars() []bar {
 	var list []bar
 	most := map[int]float64{1: 1.1, 8: 1, 64: 1}
-	peers := []string{"sourcegraph/jsonrpc2", "creachadair/jrpc2", "go-ethereum/rpc", "net/rpc/jsonrpc"}
+	peers := []string{servers.Sourcegraph, servers.Creachadair, servers.Ethereum, servers.NetRPC}
 	for _, n := range manyCallers {
 		list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, servers.Floor, most[n]))
 		for _, peer := range peers {
 			list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, peer, 1))
 		}
+	}
+	for _, n := range manyCallers {
+		list = append(list, ratio("inbound-http", callersLabel(n), servers.CupuleHTTP, servers.PlainHTTP, 1))
 	}
 	return list
 }
@@ -106,6 +109,19 @@ func judge(tables []table, short bool) []verdict {
 		}
 	}
 	return append(list, reported(tables)...)
+}
+
+// unseen returns the bars of what wasn't measured.
+func unseen(tables []table) []string {
+	var list []string
+	for _, b := range bars() {
+		t, _ := find(tables, b.table)
+		c, _ := t.column(b.column)
+		if _, ok := c.result(b.of); !ok {
+			list = append(list, b.text)
+		}
+	}
+	return list
 }
 
 func (b bar) judge(c column, of measure.Result, short bool) verdict {

@@ -2,38 +2,154 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/cupule/cupule/bench/internal/measure"
 )
 
-// noise is how much faster another must be to be called so.
+// noise is how much less another must need to be called ahead.
 const noise = 0.97
 
-// behind lists, for each table, who takes less time than its reference: the peers, and the
-// floors that are written by hand, but not Cupule in another form.
-func behind(tables []table) []string {
-	var list []string
+// quantity is something of which less is better.
+type quantity struct {
+	name  string
+	of    func(measure.Result) float64 // below zero where it is unknown
+	least float64                      // a difference that is worth a word
+}
+
+// quantities are what rows are compared by.
+var quantities = []quantity{
+	{quantityTime, measure.Result.Median, 0},
+	{quantityAllocations, measure.Result.Allocs, 0.5},
+	{quantityAllocated, measure.Result.Bytes, 32},
+	{quantityPeak, peakOf, leastPeak},
+}
+
+// leastPeak is a difference of peaks that two runs of one program don't show: one collection
+// of garbage earlier or later makes less.
+const leastPeak = 2 << 20
+
+// peakOf returns the peak; below zero where the system doesn't tell it.
+func peakOf(r measure.Result) float64 {
+	if n := r.Peak(); n > 0 {
+		return float64(n)
+	}
+	return -1
+}
+
+// lags are the rows of Cupule's in one table that need more than others.
+type lags struct {
+	Title string
+	Lines []lag
+}
+
+// lag is one row of Cupule's beside one that needs less of something.
+type lag struct {
+	Row, Other string
+	Parts      []string // of what, how many times as much, and where
+	Reasons    []string // their names
+}
+
+// behind lists for each table every row of Cupule's that needs more than another's.
+func behind(tables []table) []lags {
+	var list []lags
 	for _, t := range tables {
-		for _, name := range t.names() {
-			if strings.HasPrefix(name, "cupule") || name == direct {
-				continue
+		of := lags{Title: t.Title}
+		for _, row := range t.names() {
+			for _, other := range t.rivals(row) {
+				if l := t.lag(row, other); len(l.Parts) > 0 {
+					of.Lines = append(of.Lines, l)
+				}
 			}
-			if where := t.ahead(name); len(where) > 0 {
-				list = append(list, fmt.Sprintf("%s: %s needs %s of the time of %s", t.Title, name, strings.Join(where, ", "), t.Reference))
-			}
+		}
+		if len(of.Lines) > 0 {
+			list = append(list, of)
 		}
 	}
 	return list
 }
 
-// ahead returns where a contestant takes less time than the reference, and what part of it.
-func (t table) ahead(name string) []string {
-	var list []string
-	for _, c := range t.Columns {
-		of, known := c.result(t.Reference)
-		r, ok := c.result(name)
-		if known && ok && r.Median() < of.Median()*noise {
-			list = append(list, fmt.Sprintf("%.2f (%s)", r.Median()/of.Median(), c.Label))
+// rivals returns whom a row may fairly be compared with: for one of Cupule's all others of
+// its table, or those that the table names.
+func (t table) rivals(row string) []string {
+	if t.Pairs != nil {
+		return t.Pairs[row]
+	}
+	if !ours(row) {
+		return nil
+	}
+	return slices.DeleteFunc(t.names(), ours)
+}
+
+// ours tells Cupule's rows by their names.
+func ours(row string) bool { return strings.HasPrefix(row, "cupule") }
+
+func (t table) lag(row, other string) lag {
+	l := lag{Row: row, Other: other}
+	for _, q := range quantities {
+		where := t.exceeds(q, row, other)
+		if len(where) == 0 {
+			continue
+		}
+		l.Parts = append(l.Parts, q.name+" "+strings.Join(where, ", "))
+		if name := reasonFor(gap{t.ID, row, other, q.name}); !slices.Contains(l.Reasons, name) {
+			l.Reasons = append(l.Reasons, name)
 		}
 	}
+	return l
+}
+
+// exceeds returns where a row needs more of a quantity than another.
+func (t table) exceeds(q quantity, row, other string) []string {
+	var list []string
+	for _, c := range t.Columns {
+		r, known := c.result(row)
+		of, ok := c.result(other)
+		if !known || !ok {
+			continue
+		}
+		mine, theirs := q.of(r), q.of(of)
+		if mine <= 0 || theirs < 0 || theirs >= mine*noise || mine-theirs < q.least {
+			continue
+		}
+		text := times(mine, theirs)
+		if len(t.Columns) > 1 {
+			text += " (" + c.Label + ")"
+		}
+		list = append(list, text)
+	}
 	return list
+}
+
+// times says how many times another's need one's own is.
+func times(mine, theirs float64) string {
+	switch ratio := mine / theirs; {
+	case theirs == 0:
+		return fmt.Sprintf("%.0f to none", mine)
+	case ratio >= 100:
+		return fmt.Sprintf("%.0fx", ratio)
+	default:
+		return fmt.Sprintf("%.2fx", ratio)
+	}
+}
+
+// explained returns the reasons that a list of lags names, in their order.
+func explained(list []lags) []reason {
+	var used []reason
+	for _, r := range reasons() {
+		if slices.ContainsFunc(list, func(l lags) bool { return l.names(r.Name) }) {
+			used = append(used, r)
+		}
+	}
+	return used
+}
+
+// unexplained reports whether a gap among the lags has no reason.
+func unexplained(list []lags) bool {
+	return slices.ContainsFunc(list, func(l lags) bool { return l.names(notKnown) })
+}
+
+func (l lags) names(reason string) bool {
+	return slices.ContainsFunc(l.Lines, func(l lag) bool { return slices.Contains(l.Reasons, reason) })
 }

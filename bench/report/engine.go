@@ -6,15 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/cupule/cupule"
 	"github.com/cupule/cupule/bench/internal/clients"
 	"github.com/cupule/cupule/bench/internal/echo"
 	"github.com/cupule/cupule/bench/internal/measure"
-	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/effects"
-	"github.com/cupule/cupule/mcpclient"
 	"github.com/cupule/cupule/registry"
 )
 
@@ -27,33 +23,25 @@ const (
 	rowSchema     = "Invoke, with a schema"
 	rowTyped      = "Invoke, typed helper"
 	rowTypedPlain = "the typed function, encoding/json both ways"
-	rowLookup     = "Invoke, one of all"
-	rowCatalog    = "Operations, the catalog"
-	rowBuild      = "registry.New"
-	rowOpen       = "OpenConfig, start-up"
+	rowTypedBare  = "the typed function, called directly"
 )
 
 const echoSchema = `{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string"}}}`
 
-var growth = []int{10, 1_000, 100_000}
+// enginePairs say what a call of the engine's stands beside.
+var enginePairs = map[string][]string{
+	rowInvoke: {rowHandler},
+	rowSchema: {rowHandler},
+	rowTyped:  {rowTypedPlain, rowTypedBare},
+}
 
 func engineTables(l *lab) ([]table, error) {
 	calls, err := l.engineCalls()
 	if err != nil {
 		return nil, err
 	}
-	grown := table{ID: "growth", Title: "The engine's growth with the number of operations", Note: noteGrowth}
-	for _, n := range growth {
-		if l.short && n > 1_000 {
-			continue
-		}
-		c, err := l.growthColumn(n)
-		if err != nil {
-			return nil, err
-		}
-		grown.Columns = append(grown.Columns, c)
-	}
-	return []table{calls, grown}, nil
+	grown, err := l.growthTable()
+	return []table{calls, grown}, err
 }
 
 // counter counts events, as any observer would at the least.
@@ -79,7 +67,7 @@ func authority() effects.Invocation {
 }
 
 func (l *lab) engineCalls() (table, error) {
-	t := table{ID: "engine", Title: "One call of the engine", Note: noteEngine}
+	t := table{ID: "engine", Title: "One call of the engine", Note: noteEngine, Pairs: enginePairs}
 	params, err := json.Marshal(echo.Params{Text: echo.Text(clients.EchoSize)})
 	if err != nil {
 		return t, err
@@ -89,7 +77,7 @@ func (l *lab) engineCalls() (table, error) {
 		return t, err
 	}
 	load := measure.Load{Callers: 1}
-	results, err := measure.Rounds(list, load, l.plan)
+	results, err := measure.Rounds(l.ctx, list, load, l.plan)
 	t.Columns = []column{{Label: "time", Load: load, Metrics: []metric{allocations, allocated}, Results: results}}
 	return t, err
 }
@@ -107,6 +95,7 @@ func engineContestants(params json.RawMessage) ([]measure.Contestant, error) {
 		invoking(rowSchema, r, "bench.schema", params),
 		invoking(rowTyped, r, "bench.typed", params),
 		measure.InProcess(rowTypedPlain, 1, func() error { return typedPlain(params) }),
+		measure.InProcess(rowTypedBare, 100, func() error { return typedBare(100) }),
 	}, err
 }
 
@@ -170,63 +159,13 @@ func typedPlain(params json.RawMessage) error {
 	return same(result, params)
 }
 
-// many returns n operations, each with a schema of its own.
-func many(n int) []registry.Operation {
-	list := make([]registry.Operation, n)
-	for i := range list {
-		list[i] = declared(fmt.Sprintf("bench.n%06d", i))
-		list[i].Params = json.RawMessage(strings.Replace(echoSchema, "{", fmt.Sprintf(`{"title":"parameters %d",`, i), 1))
-	}
-	return list
-}
-
-func (l *lab) growthColumn(n int) (column, error) {
-	load := measure.Load{Callers: 1}
-	c := column{Label: fmt.Sprintf("%d operations", n), Load: load, Metrics: []metric{allocations}}
-	ops := many(n)
-	r, err := registry.New(ops, nil)
-	if err != nil {
-		return c, err
-	}
-	params := json.RawMessage(`{"text":"x"}`)
-	list := []measure.Contestant{
-		invoking(rowLookup, r, ops[n/2].Name, params),
-		measure.InProcess(rowCatalog, 1, func() error { return counted(len(r.Operations()), n) }),
-		measure.InProcess(rowBuild, 1, func() error {
-			r, err := registry.New(ops, nil)
-			if err != nil {
-				return err
-			}
-			return counted(len(r.Operations()), n)
-		}),
-		measure.InProcess(rowOpen, 1, func() error { return openWith(ops) }),
-	}
-	plan := l.plan
-	if n > 1_000 {
-		plan.Rounds, plan.Least = 3, 1
-	}
-	c.Results, err = measure.Rounds(list, load, plan)
-	return c, err
-}
-
-func counted(got, want int) error {
-	if got != want {
-		return fmt.Errorf("%d operations instead of %d", got, want)
+// typedBare calls the function as any Go code would, with a value that exists already.
+func typedBare(times int) error {
+	f, want := identity, echo.Params{Text: echo.Text(clients.EchoSize)}
+	for range times {
+		if got, err := f(context.Background(), nil, want); err != nil || got != want {
+			return errors.Join(err, errors.New("another value"))
+		}
 	}
 	return nil
-}
-
-// openWith opens an application with these operations and closes it.
-func openWith(ops []registry.Operation) error {
-	cfg, err := config.Parse("bench.yaml", []byte("callers:\n  local: {authorize: [mutation]}\n"))
-	if err != nil {
-		return err
-	}
-	app, err := cupule.OpenConfig(context.Background(), cfg, &cupule.Options{
-		Operations: func(*mcpclient.Client) ([]registry.Operation, error) { return ops, nil },
-	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(counted(len(app.Registry().Operations()), len(ops)), app.Close())
 }

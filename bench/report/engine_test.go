@@ -45,7 +45,7 @@ func TestWrongAnswersOfTheEngineAreFound(t *testing.T) {
 }
 
 func TestOpenWithOperations(t *testing.T) {
-	if err := openWith(many(3)); err != nil {
+	if err := openWith(many(3, true)); err != nil {
 		t.Error(err)
 	}
 }

@@ -31,22 +31,54 @@ func callersLabel(n int) string {
 	return fmt.Sprintf("%d callers", n)
 }
 
-// payloads are larger echoes of one caller.
-var payloads = []struct {
-	label string
-	size  int
-}{{"20 KB", 20_000}, {"1 MB", 1_000_000}}
+// payload is a larger echo.
+type payload struct {
+	label   string
+	size    int
+	callers int
+}
+
+func (p payload) name() string { return p.label + ", " + callersLabel(p.callers) }
+
+// payloads are what all servers echo beside the 200 bytes; a short run knows one caller alone.
+func (l *lab) payloads() []payload {
+	list := []payload{{"20 KB", 20_000, 1}, {"1 MB", 1_000_000, 1}}
+	if l.short {
+		return list
+	}
+	return []payload{list[0], {"20 KB", 20_000, 8}, {"20 KB", 20_000, 64}, list[1], {"1 MB", 1_000_000, 8}}
+}
 
 func inboundTables(l *lab) ([]table, error) {
-	unix := table{ID: "inbound", Title: "Echo of 200 bytes over a unix socket", Reference: servers.Cupule, Note: noteInbound}
-	large := table{ID: "payload", Title: "Larger echoes over a unix socket, 1 caller", Reference: servers.Cupule}
-	http := table{ID: "inbound-http", Title: "Echo of 200 bytes over HTTP", Reference: servers.CupuleHTTP, Note: noteInboundHTTP}
-	var streams, webs []hosted
-	var all crew
+	streams, webs, all, err := l.hosts()
+	if err != nil {
+		return nil, errors.Join(err, all.Close())
+	}
+	tables := []table{
+		{ID: "inbound", Title: "Echo of 200 bytes over a unix socket", Reference: servers.Cupule, Note: noteInbound, Usage: true},
+		{ID: "payload", Title: "Larger echoes over a unix socket", Reference: servers.Cupule, Note: notePayload, Usage: true},
+		{ID: "inbound-http", Title: "Echo of 200 bytes over HTTP", Reference: servers.CupuleHTTP, Note: noteInboundHTTP, Usage: true},
+		{ID: "payload-http", Title: "Larger echoes over HTTP", Reference: servers.CupuleHTTP, Usage: true},
+	}
+	for i, fill := range []func(*table) error{
+		func(t *table) error { return l.contest(t, streams, byCallers()) },
+		func(t *table) error { return l.larger(t, streams) },
+		func(t *table) error { return l.contest(t, webs, byCallers()) },
+		func(t *table) error { return l.larger(t, webs) },
+	} {
+		if err := fill(&tables[i]); err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+	}
+	return tables, all.Close()
+}
+
+// hosts starts every server, and tells those on unix sockets from those over HTTP.
+func (l *lab) hosts() (streams, webs []hosted, all crew, err error) {
 	for _, s := range servers.All() {
 		p, address, err := l.serve(s.Name, s.HTTP, "")
 		if err != nil {
-			return nil, errors.Join(err, all.Close())
+			return nil, nil, all, err
 		}
 		all = append(all, p)
 		if h := (hosted{s, p, address}); s.HTTP {
@@ -55,12 +87,18 @@ func inboundTables(l *lab) ([]table, error) {
 			streams = append(streams, h)
 		}
 	}
-	err := errors.Join(l.contest(&unix, streams, byCallers()), l.contest(&http, webs, byCallers()))
-	for _, p := range payloads {
-		err = errors.Join(err, l.contest(&large, streams, []measure.Load{{Callers: 1, Size: p.size}}))
-		large.Columns[len(large.Columns)-1].Label = p.label
+	return streams, webs, all, nil
+}
+
+// larger adds a column to a table for each payload.
+func (l *lab) larger(t *table, field []hosted) error {
+	for _, p := range l.payloads() {
+		if err := l.contest(t, field, []measure.Load{{Callers: p.callers, Size: p.size}}); err != nil {
+			return err
+		}
+		t.Columns[len(t.Columns)-1].Label = p.name()
 	}
-	return []table{unix, large, http}, errors.Join(err, all.Close())
+	return nil
 }
 
 // hosted is a server in a process of its own.
@@ -83,15 +121,15 @@ func (l *lab) contest(t *table, field []hosted, loads []measure.Load) error {
 			drivers = append(drivers, d)
 			list = append(list, watched(h.Name, h.process, d))
 		}
-		results, err := measure.Rounds(list, load, l.plan)
+		plan := l.plan
+		if load.Callers*load.Size > 4<<20 {
+			plan.Rounds = min(plan.Rounds, 9)
+		}
+		results, err := measure.Rounds(l.ctx, list, load, plan)
 		if err = errors.Join(err, drivers.Close()); err != nil {
 			return err
 		}
-		c := column{Label: callersLabel(load.Callers), Load: load, Results: results}
-		if load.Callers == 1 {
-			c.Metrics = []metric{allocations, allocated}
-		}
-		t.Columns = append(t.Columns, c)
+		t.Columns = append(t.Columns, column{Label: callersLabel(load.Callers), Load: load, Results: results})
 	}
 	return nil
 }

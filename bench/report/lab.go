@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,7 @@ const (
 
 // lab holds what contestants run with. It starts them and ends them.
 type lab struct {
+	ctx     context.Context // of the run, which a signal ends
 	dir     string
 	short   bool
 	plan    measure.Plan
@@ -38,17 +40,17 @@ func planned(short bool) measure.Plan {
 }
 
 // newLab builds the programs.
-func newLab(short bool) (*lab, error) {
+func newLab(ctx context.Context, short bool) (*lab, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	build := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
 	}
-	return &lab{dir: dir, short: short, plan: planned(short)}, nil
+	return &lab{ctx: ctx, dir: dir, short: short, plan: planned(short)}, nil
 }
 
 func (l *lab) close() { _ = os.RemoveAll(l.dir) }

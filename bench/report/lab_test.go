@@ -14,13 +14,13 @@ func TestGroups(t *testing.T) {
 		t.Skip("it builds all contestants")
 	}
 	t.Chdir("..")
-	l, err := newLab(true)
+	l, err := newLab(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.close()
 	l.plan = measure.Plan{Rounds: 1}
-	for _, g := range groups {
+	for _, g := range groups() {
 		tables, err := g.run(l)
 		if err != nil {
 			t.Fatalf("%s: %v", g.name, err)

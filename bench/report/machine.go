@@ -18,16 +18,20 @@ type facts struct {
 	Commit          string
 }
 
-// compared are the modules whose versions the page names.
+// compared are the modules whose versions the page names: all that contestants are made of,
+// and what draws the plot. The other peers are of the standard library, and so Go's version.
 var compared = []string{
 	"github.com/sourcegraph/jsonrpc2", "github.com/creachadair/jrpc2", "github.com/ethereum/go-ethereum",
-	"google.golang.org/grpc", "github.com/modelcontextprotocol/go-sdk", "github.com/mark3labs/mcp-go",
+	"google.golang.org/grpc", "google.golang.org/protobuf", "github.com/modelcontextprotocol/go-sdk", "github.com/mark3labs/mcp-go",
+	plotLibrary,
 }
+
+const plotLibrary = "gonum.org/v1/plot"
 
 func machine() facts {
 	return facts{
 		CPU: cpu(), System: kernel(), Go: runtime.Version(), Cores: runtime.NumCPU(),
-		Versions: versions(), Commit: output("git", "rev-parse", "--short", "HEAD"),
+		Versions: versions(), Commit: output("git", "describe", "--always", "--dirty", "--exclude=*"),
 	}
 }
 
@@ -62,10 +66,18 @@ func versions() []string {
 	var list []string
 	for _, m := range info.Deps {
 		if slices.Contains(compared, m.Path) {
-			list = append(list, m.Path+" "+m.Version)
+			list = append(list, module(m))
 		}
 	}
 	return list
+}
+
+func module(m *debug.Module) string {
+	text := m.Path + " " + m.Version
+	if m.Path == plotLibrary {
+		text += ", which draws the plot"
+	}
+	return text
 }
 
 // output returns what a command says; "unknown" where it fails.

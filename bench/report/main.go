@@ -5,36 +5,32 @@
 //	go run ./report -only inbound    one group, to standard output: engine, inbound, outbound, large, whole
 //	go run ./report -check           and exit 1 where a bar doesn't hold
 //	go run ./report -short -check    a quick look that fails only far off a bar, for CI
+//	go run ./report -docs FOLDER     write into this folder; -only and -short write no files without it
+//
+// Interrupted, it ends what it started, removes what it built, and writes nothing.
 package main
 
 import (
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"slices"
+	"os/signal"
+	"syscall"
 	"time"
 )
 
-// settings are what the command line says.
-type settings struct {
-	only  string
-	short bool
-	check bool
-	docs  string
-}
-
 func main() {
 	log.SetFlags(log.Ltime)
-	var s settings
-	flag.StringVar(&s.only, "only", "", "measure this `group` alone, and write to standard output")
-	flag.BoolVar(&s.short, "short", false, "measure little, and write to standard output")
-	flag.BoolVar(&s.check, "check", false, "exit 1 where a bar does not hold")
-	flag.StringVar(&s.docs, "docs", "../docs", "the `folder` that performance.md and its plot go to")
-	flag.Parse()
-	if err := run(s, os.Stdout); err != nil {
+	s, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := run(ctx, s, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -42,39 +38,64 @@ func main() {
 // errBars says that bars don't hold; which, the report has said.
 var errBars = errors.New("bars do not hold, see above")
 
-func run(s settings, out io.Writer) error {
-	l, err := newLab(s.short)
-	if err != nil {
+// errInterrupted says that a signal ended the run.
+var errInterrupted = errors.New("interrupted: nothing was written")
+
+func run(ctx context.Context, s settings, out io.Writer) error {
+	if err := s.checkFolder(); err != nil {
 		return err
+	}
+	l, err := newLab(ctx, s.short)
+	if err != nil {
+		return interrupted(ctx, err)
 	}
 	defer l.close()
-	began := time.Now()
-	tables, err := l.measure(s.only)
+	r, err := l.report(s)
 	if err != nil {
-		return err
+		return interrupted(ctx, err)
 	}
-	verdicts := judge(tables, s.short)
-	if s.short && s.check {
-		if verdicts, err = l.doubt(verdicts); err != nil {
-			return err
-		}
-	}
-	r := report{Tables: tables, Verdicts: verdicts, Machine: machine(), Took: time.Since(began).Round(time.Second)}
-	if s.only == "" && !s.short {
-		err = r.publish(s.docs)
+	if folder := s.folder(); folder != "" {
+		err = r.publish(folder)
 	} else {
 		err = r.print(out)
 	}
 	if err != nil {
 		return err
 	}
-	return tell(out, verdicts, s.check)
+	return r.tell(out)
 }
 
-// tell names the bars that don't hold.
-func tell(out io.Writer, verdicts []verdict, check bool) error {
+// interrupted says so where a signal is behind an error.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// report measures what the settings ask for, and judges it.
+func (l *lab) report(s settings) (report, error) {
+	began := time.Now()
+	tables, err := l.measure(s.only)
+	if err != nil {
+		return report{}, err
+	}
+	verdicts := judge(tables, s.short)
+	if s.short && s.check {
+		if verdicts, err = l.doubt(verdicts); err != nil {
+			return report{}, err
+		}
+	}
+	return report{
+		settings: s, Tables: tables, Verdicts: verdicts, Unseen: unseen(tables),
+		Machine: machine(), Took: time.Since(began).Round(time.Second),
+	}, nil
+}
+
+// tell names the bars that don't hold, and those that weren't looked at.
+func (r report) tell(out io.Writer) error {
 	failed := 0
-	for _, v := range verdicts {
+	for _, v := range r.Verdicts {
 		if v.Checked && !v.Holds {
 			failed++
 			if _, err := fmt.Fprintf(out, "DOES NOT HOLD: %s: %s, want %s\n", v.Text, v.Got, v.Want); err != nil {
@@ -82,45 +103,16 @@ func tell(out io.Writer, verdicts []verdict, check bool) error {
 			}
 		}
 	}
-	if check && failed > 0 {
+	if !r.check {
+		return nil
+	}
+	for _, text := range r.Unseen {
+		if _, err := fmt.Fprintf(out, "NOT LOOKED AT: %s\n", text); err != nil {
+			return err
+		}
+	}
+	if failed > 0 || r.only == "" && len(r.Unseen) > 0 {
 		return errBars
 	}
 	return nil
-}
-
-// group measures one part.
-type group struct {
-	name string
-	run  func(*lab) ([]table, error)
-}
-
-var groups = []group{
-	{"engine", engineTables},
-	{"inbound", inboundTables},
-	{"outbound", outboundTables},
-	{"large", largeTables},
-	{"whole", wholeTables},
-}
-
-// measure runs the groups, or the only one that is wanted.
-func (l *lab) measure(only string) ([]table, error) {
-	if only != "" && !slices.ContainsFunc(groups, func(g group) bool { return g.name == only }) {
-		return nil, fmt.Errorf("there is no group %q", only)
-	}
-	var all []table
-	for _, g := range groups {
-		if only != "" && only != g.name {
-			continue
-		}
-		log.Printf("measuring: %s", g.name)
-		tables, err := g.run(l)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", g.name, err)
-		}
-		for i := range tables {
-			tables[i].Group = g.name
-		}
-		all = append(all, tables...)
-	}
-	return all, nil
 }

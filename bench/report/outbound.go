@@ -12,54 +12,77 @@ import (
 )
 
 func outboundTables(l *lab) ([]table, error) {
-	all, err := l.childTables(childRaw)
-	if err != nil {
-		return nil, err
-	}
-	paced, err := l.pacedTable()
-	if err != nil || l.short {
-		return append(all, paced), err
-	}
-	sdk, err := l.childTables(childSDK)
-	if err != nil {
-		return nil, err
-	}
-	all = append(append(all, paced), sdk...)
-	for _, server := range []string{servers.RawMCP, servers.SDKMCP} {
-		t, err := l.httpTable(server)
+	var all []table
+	for _, p := range l.places() {
+		tables, err := l.placeTables(p)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", p.title, err)
 		}
-		all = append(all, t)
+		all = append(all, tables...)
 	}
 	return all, nil
 }
 
-// childTables measures sessions that last and sessions of one call with one child.
-func (l *lab) childTables(child string) ([]table, error) {
-	last := table{ID: "outbound", Title: "tools/call echo of 200 bytes, one session, the trivial child", Reference: clients.Cupule, Note: noteOutbound}
-	single := table{ID: "onecall", Title: "A session for each call, the trivial child", Reference: clients.CupuleOneCall, Note: noteOneCall}
-	names := lasting
-	if child == childSDK {
-		last.ID, last.Title, last.Note = "outbound-gosdk", "tools/call echo of 200 bytes, one session, the child built on go-sdk", noteOutboundSDK
-		single.ID, single.Title, single.Note = "onecall-gosdk", "A session for each call, the child built on go-sdk", ""
-		names = modern
-	}
-	if err := l.callers(&last, names, l.bin(child), byCallers()); err != nil {
-		return nil, err
-	}
-	err := l.callers(&single, oneCall, l.bin(child), byCallers()[:1])
-	return []table{last, single}, err
+// place is an MCP server that clients call: a child, or one over HTTP.
+type place struct {
+	id     string // follows the names of tables, with a dash
+	title  string
+	child  string // empty for a server over HTTP
+	server string
+	names  []string // of the clients in sessions that last
+	paced  []string // of those that call now and then; nil for no such table
+	note   string
 }
 
-func (l *lab) httpTable(server string) (table, error) {
-	t := table{ID: "outbound: " + server, Title: "tools/call echo of 200 bytes, " + server, Reference: clients.Cupule}
-	p, address, err := l.serve(server, true, "")
-	if err != nil {
-		return t, err
+// places returns where clients call; a short run knows the trivial child alone.
+func (l *lab) places() []place {
+	list := []place{
+		{"", "the trivial child", childRaw, "", lasting, nowThen, noteOutbound},
+		{"-gosdk", "the child built on go-sdk", childSDK, "", modern, nowThen, noteOutboundSDK},
+		{"-http", servers.RawMCP, "", servers.RawMCP, modern, nowThenHTTP, ""},
+		{"-http-gosdk", servers.SDKMCP, "", servers.SDKMCP, modern, nil, ""},
 	}
-	err = l.callers(&t, modern, "http://"+address+"/mcp", byCallers())
-	return t, errors.Join(err, p.Close())
+	if l.short {
+		return list[:1]
+	}
+	return list
+}
+
+// placeTables measures sessions that last, sessions of one call, and calls now and then.
+func (l *lab) placeTables(p place) ([]table, error) {
+	at, closing, err := l.reach(p)
+	if err != nil {
+		return nil, err
+	}
+	last := table{ID: "outbound" + p.id, Title: "tools/call echo of 200 bytes, one session, " + p.title,
+		Reference: clients.Cupule, Note: p.note, Usage: true}
+	single := table{ID: "onecall" + p.id, Title: "A session for each call, " + p.title, Reference: clients.CupuleOneCall, Usage: true}
+	paced := table{ID: "paced" + p.id, Title: "Latency of a call now and then, " + p.title, Reference: clients.Cupule, Usage: true}
+	if p.id == "" {
+		single.Note, paced.Note = noteOneCall, notePaced
+	}
+	tables := []table{last, single}
+	err = l.callers(&tables[0], p.names, at, byCallers())
+	if err == nil {
+		err = l.callers(&tables[1], oneCall, at, byCallers()[:1])
+	}
+	if err == nil && p.paced != nil {
+		err = l.now(&paced, p.paced, at)
+		tables = append(tables, paced)
+	}
+	return tables, errors.Join(err, closing())
+}
+
+// reach returns the path of a child, or starts a server and returns its URL.
+func (l *lab) reach(p place) (at string, closing func() error, err error) {
+	if p.child != "" {
+		return l.bin(p.child), func() error { return nil }, nil
+	}
+	server, address, err := l.serve(p.server, true, "")
+	if err != nil {
+		return "", nil, err
+	}
+	return "http://" + address + "/mcp", server.Close, nil
 }
 
 // The clients of each kind of table.
@@ -67,33 +90,38 @@ var (
 	lasting = []string{clients.Cupule, clients.CupuleTyped, clients.CupuleShared, clients.Floor, clients.SDK, clients.MCPGo}
 	modern  = []string{clients.Cupule, clients.CupuleTyped, clients.CupulePinned, clients.Floor, clients.SDK, clients.MCPGo}
 	oneCall = []string{clients.CupuleOneCall, clients.FloorOneCall, clients.SDKOneCall, clients.MCPGoOneCall}
-	nowThen = []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.FloorOneCall}
+	nowThen = []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.Floor, clients.FloorOneCall}
+	// Over HTTP there is no child to start, and so no spare.
+	nowThenHTTP = []string{clients.Cupule, clients.CupuleOneCall, clients.Floor, clients.FloorOneCall}
 )
 
 // callers adds a column for each load, in which each client calls the same server.
 func (l *lab) callers(t *table, names []string, at string, loads []measure.Load) error {
+	list, all, err := l.clients(names, at, 0, 0)
+	for _, load := range loads {
+		if err != nil {
+			break
+		}
+		c := column{Label: callersLabel(load.Callers), Load: load}
+		c.Results, err = measure.Rounds(l.ctx, list, load, l.plan)
+		t.Columns = append(t.Columns, c)
+	}
+	return errors.Join(err, all.Close())
+}
+
+// clients starts clients of one server, each in a process of its own.
+func (l *lab) clients(names []string, at string, size int, pause time.Duration) ([]measure.Contestant, crew, error) {
 	var list []measure.Contestant
 	var all crew
 	for _, name := range names {
-		p, err := l.client(name, at, 0)
+		p, err := l.client(name, at, size)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", name, err), all.Close())
+			return nil, all, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, p)
-		list = append(list, calling(name, p, 0))
+		list = append(list, calling(name, p, pause))
 	}
-	for _, load := range loads {
-		results, err := measure.Rounds(list, load, l.plan)
-		if err != nil {
-			return errors.Join(err, all.Close())
-		}
-		c := column{Label: callersLabel(load.Callers), Load: load, Results: results}
-		if load.Callers == 1 {
-			c.Metrics = []metric{allocations, allocated}
-		}
-		t.Columns = append(t.Columns, c)
-	}
-	return all.Close()
+	return list, all, nil
 }
 
 // calling makes a contestant of a client that runs elsewhere.
@@ -104,24 +132,17 @@ func calling(name string, p *worker.Process, pause time.Duration) measure.Contes
 // pause lets a warm spare get ready before the next call.
 const pause = 25 * time.Millisecond
 
-// pacedTable measures single calls with pauses between them: the latency that one meets
-// who calls now and then.
-func (l *lab) pacedTable() (table, error) {
-	t := table{ID: "paced", Title: "Latency of a call now and then, the trivial child", Reference: clients.Cupule, Note: notePaced}
-	var list []measure.Contestant
-	var all crew
-	for _, name := range nowThen {
-		p, err := l.client(name, l.bin(childRaw), 0)
-		if err != nil {
-			return t, errors.Join(fmt.Errorf("%s: %w", name, err), all.Close())
-		}
-		all = append(all, p)
-		list = append(list, calling(name, p, pause))
+// now measures single calls with pauses between them: the latency that one meets who calls
+// now and then.
+func (l *lab) now(t *table, names []string, at string) error {
+	list, all, err := l.clients(names, at, 0, pause)
+	if err != nil {
+		return errors.Join(err, all.Close())
 	}
 	plan := l.plan
-	plan.Sample, plan.Least = 0, 10
-	load := measure.Load{Callers: 1, Size: clients.EchoSize}
-	results, err := measure.Rounds(list, load, plan)
-	t.Columns = []column{{Label: callersLabel(1), Load: load, Results: results}}
-	return t, errors.Join(err, all.Close())
+	plan.Sample, plan.Least = 0, 8
+	c := column{Label: callersLabel(1), Load: measure.Load{Callers: 1, Size: clients.EchoSize}}
+	c.Results, err = measure.Rounds(l.ctx, list, c.Load, plan)
+	t.Columns = []column{c}
+	return errors.Join(err, all.Close())
 }

@@ -20,28 +20,41 @@ var pageText string
 
 // report is all that the page tells.
 type report struct {
+	settings
 	Machine  facts
 	Took     time.Duration
 	Tables   []table
 	Verdicts []verdict
+	Unseen   []string // bars that weren't looked at
+	Plotted  bool     // the plot lies beside the page
 }
+
+// Command is what was run.
+func (r report) Command() string { return r.command() }
+
+// Scope says what the page leaves out; empty for nothing.
+func (r report) Scope() string { return r.scope() }
 
 const plotFile = "performance.svg"
 
 // publish writes the page and its plot into a folder.
 func (r report) publish(folder string) error {
+	var err error
+	if r.Plotted, err = plotTables(r.Tables, filepath.Join(folder, plotFile)); err != nil {
+		return err
+	}
 	var page bytes.Buffer
 	if err := r.print(&page); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "performance.md"), page.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return plotTables(r.Tables, filepath.Join(folder, plotFile))
+	return os.WriteFile(filepath.Join(folder, "performance.md"), page.Bytes(), 0o644)
 }
 
 func (r report) print(out io.Writer) error {
-	functions := template.FuncMap{"table": markdown, "behind": behind, "mark": mark, "spread": spread}
+	functions := template.FuncMap{
+		"table": markdown, "behind": behind, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
+		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
+	}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return err
@@ -49,16 +62,8 @@ func (r report) print(out io.Writer) error {
 	return t.Execute(out, r)
 }
 
-// markdown draws a table.
-func markdown(t table) string {
-	var b strings.Builder
-	heads := t.heads()
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), " --- |"+strings.Repeat(" ---: |", len(heads)-1))
-	for _, name := range t.names() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(t.row(name), " | "))
-	}
-	return b.String()
-}
+// tick marks code.
+func tick(text string) string { return "`" + text + "`" }
 
 func mark(v verdict) string {
 	switch {
@@ -71,15 +76,20 @@ func mark(v verdict) string {
 }
 
 // spread is the median distance between the quartiles of a contestant's samples, in percent
-// of its median: how steady the machine was.
+// of its median: how steady the machine was. It is empty where samples are too few to tell.
 func spread(tables []table) string {
 	var all []float64
 	for _, t := range tables {
 		for _, c := range t.Columns {
 			for _, r := range c.Results {
-				all = append(all, r.Spread())
+				if len(r.Samples) >= 4 {
+					all = append(all, r.Spread())
+				}
 			}
 		}
+	}
+	if len(all) == 0 {
+		return ""
 	}
 	slices.Sort(all)
 	return fmt.Sprintf("%.0f%%", 100*measure.Middle(all))

@@ -27,25 +27,26 @@ var shades = []color.Color{color.RGBA{R: 0x1b, G: 0x5e, B: 0x7f, A: 255}, color.
 // plotted are the tables that the plot shows, from top to bottom.
 var plotted = []string{"inbound", "outbound", "whole"}
 
-// plotTables draws a panel for each plotted table that was measured.
-func plotTables(tables []table, file string) error {
+// plotTables draws a panel for each plotted table that was measured, and reports whether
+// there was any.
+func plotTables(tables []table, file string) (drawn bool, err error) {
 	var panels [][]*plot.Plot
 	for _, id := range plotted {
 		if t, ok := find(tables, id); ok {
 			p, err := panel(t)
 			if err != nil {
-				return err
+				return false, err
 			}
 			panels = append(panels, []*plot.Plot{p})
 		}
 	}
 	if len(panels) == 0 {
-		return nil
+		return false, nil
 	}
 	height := panelHeight * vg.Length(len(panels))
 	canvas := vgsvg.New(panelWidth, height)
 	arrange(panels, draw.New(canvas))
-	return save(canvas, file)
+	return true, save(canvas, file)
 }
 
 // arrange draws the panels below each other.

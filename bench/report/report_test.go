@@ -2,10 +2,7 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -45,18 +42,6 @@ func TestMarkdown(t *testing.T) {
 `
 	if diff := cmp.Diff(want, markdown(small())); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestBehind(t *testing.T) {
-	want := []string{"Echo: hand-written loop needs 0.83 (1 caller) of the time of cupule"}
-	if diff := cmp.Diff(want, behind([]table{small()})); diff != "" {
-		t.Error(diff)
-	}
-	bare := small()
-	bare.Reference = ""
-	if got := behind([]table{bare}); got != nil {
-		t.Errorf("a table without reference: %q", got)
 	}
 }
 
@@ -175,44 +160,6 @@ func TestEveryBarIsOfSomethingMeasured(t *testing.T) {
 	}
 }
 
-func TestTell(t *testing.T) {
-	verdicts := []verdict{
-		{Text: "good", Checked: true, Holds: true}, {Text: "bad", Got: "3x", Want: "at most 2x", Checked: true}, {Text: "slow here"},
-	}
-	var out strings.Builder
-	if err := tell(&out, verdicts, true); !errors.Is(err, errBars) {
-		t.Errorf("error %v", err)
-	}
-	if got, want := out.String(), "DOES NOT HOLD: bad: 3x, want at most 2x\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if err := tell(io.Discard, verdicts, false); err != nil {
-		t.Error(err)
-	}
-	if err := tell(io.Discard, verdicts[:1], true); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestPublish(t *testing.T) {
-	folder := t.TempDir()
-	tables := []table{small()}
-	r := report{Tables: tables, Verdicts: judge(tables, false), Machine: machine(), Took: time.Minute}
-	if err := r.publish(folder); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(folder, "performance.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"# Performance", "A note.", "12 us (1.00x)", "**does not hold**", "(" + plotFile + ")", "needs 0.83"} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("the page lacks %q:\n%s", want, page)
-		}
-	}
-	checkSVG(t, filepath.Join(folder, plotFile))
-}
-
 func checkSVG(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -234,15 +181,9 @@ func TestUnits(t *testing.T) {
 			t.Errorf("%v ns: %s, want %s", ns, got, want)
 		}
 	}
-	for n, want := range map[float64]string{-1: "", 12: "12 B", 1536: "1.5 KiB", 999 << 10: "999 KiB", 3 << 20: "3 MiB", 2 << 30: "2 GiB"} {
+	for n, want := range map[float64]string{-1: "", 12: "12 B", 1536: "1.5 KiB", 999 << 10: "999 KiB", 1020 << 10: "0.996 MiB", 3 << 20: "3 MiB", 2 << 30: "2 GiB"} {
 		if got := size(n); got != want {
 			t.Errorf("%v bytes: %s, want %s", n, got, want)
 		}
-	}
-}
-
-func TestGroupsAreKnown(t *testing.T) {
-	if _, err := (&lab{}).measure("nothing"); err == nil {
-		t.Error("a group that is none was measured")
 	}
 }

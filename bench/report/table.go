@@ -16,6 +16,11 @@ type table struct {
 	// Reference is the contestant that the others' ratios are to; empty for none.
 	Reference string
 	Columns   []column
+	// Usage shows allocations and memory of all columns in a table of their own.
+	Usage bool
+	// Pairs are the rows that may be compared and with which; nil compares each row of
+	// Cupule's with all others.
+	Pairs map[string][]string
 }
 
 // column is one contest: all contestants under one load.
@@ -36,7 +41,7 @@ var (
 	allocations = metric{"allocations", func(r measure.Result, _ measure.Load) string { return number(r.Allocs()) }}
 	allocated   = metric{"allocated", func(r measure.Result, _ measure.Load) string { return size(r.Bytes()) }}
 	perSecond   = metric{"calls/s", func(r measure.Result, _ measure.Load) string { return number(1e9 / r.Median()) }}
-	peak        = metric{"peak memory", func(r measure.Result, _ measure.Load) string { return size(float64(r.Peak())) }}
+	peak        = metric{"peak memory", func(r measure.Result, _ measure.Load) string { return known(float64(r.Peak())) }}
 	throughput  = metric{"throughput", func(r measure.Result, l measure.Load) string {
 		return size(float64(l.Size)*1e9/r.Median()) + "/s"
 	}}
@@ -143,12 +148,20 @@ func size(n float64) string {
 		return ""
 	case n < 1<<10:
 		return fmt.Sprintf("%.0f B", n)
-	case n < 1<<20:
+	case n < 1000<<10:
 		return fmt.Sprintf("%.3g KiB", n/(1<<10))
 	case n < 1000<<20:
 		return fmt.Sprintf("%.3g MiB", n/(1<<20))
 	}
 	return fmt.Sprintf("%.3g GiB", n/(1<<30))
+}
+
+// known is size for what is zero where the system doesn't tell it.
+func known(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return size(n)
 }
 
 // number writes a count; nothing where it is unknown.

@@ -16,7 +16,7 @@ import (
 const direct = "the child itself, directly"
 
 func wholeTables(l *lab) ([]table, error) {
-	t := table{ID: "whole", Title: "A tool of an MCP child, called over a unix socket", Reference: servers.CupuleGateway, Note: noteWhole}
+	t := table{ID: "whole", Title: "A tool of an MCP child, called over a unix socket", Reference: servers.CupuleGateway, Note: noteWhole, Usage: true}
 	var field []hosted
 	var all crew
 	for _, s := range servers.Gateways() {
@@ -53,10 +53,8 @@ func (l *lab) wholeColumn(field []hosted, of measure.Load) (column, error) {
 		drivers = append(drivers, d)
 		list = append(list, watched(h.Name, h.process, d))
 	}
-	c.Results, err = measure.Rounds(list, of, l.plan)
-	if of.Callers == 1 {
-		c.Metrics = append(c.Metrics, added(c), allocations, allocated)
-	}
+	c.Results, err = measure.Rounds(l.ctx, list, of, l.plan)
+	c.Metrics = append(c.Metrics, added(c))
 	return c, errors.Join(err, drivers.Close())
 }
 

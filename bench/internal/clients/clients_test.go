@@ -147,3 +147,22 @@ func BenchmarkClientHTTP(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkLargeResult reads 32 MiB from a child, for profiles.
+func BenchmarkLargeResult(b *testing.B) {
+	for _, name := range []string{Cupule, CupuleTyped, Floor, SDK, MCPGo} {
+		b.Run(name, func(b *testing.B) {
+			c, err := Find(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			call := open(b, c, Target{Child: testchild.Path(b), Size: 32 << 20})
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

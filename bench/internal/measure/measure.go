@@ -1,7 +1,7 @@
 // Package measure lets contestants take turns, so that what disturbs the machine disturbs
 // all of them alike, and compares medians of what it saw in that one run.
 //
-//	results, err := measure.Rounds([]measure.Contestant{a, b}, measure.Load{Callers: 8}, measure.Plan{Rounds: 9, Sample: 100 * time.Millisecond})
+//	results, err := measure.Rounds(ctx, []measure.Contestant{a, b}, measure.Load{Callers: 8}, measure.Plan{Rounds: 9, Sample: 100 * time.Millisecond})
 //	fmt.Println(results[1].Median() / results[0].Median())
 //
 // Each contestant first warms up until the length of its samples is known; then every
@@ -10,6 +10,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -49,12 +50,13 @@ type Result struct {
 	Samples []Sample
 }
 
-// Rounds measures all contestants side by side.
-func Rounds(contestants []Contestant, load Load, plan Plan) ([]Result, error) {
+// Rounds measures all contestants side by side. When ctx ends, it ends after the sample
+// that is being taken.
+func Rounds(ctx context.Context, contestants []Contestant, load Load, plan Plan) ([]Result, error) {
 	calls := make([]int, len(contestants))
 	results := make([]Result, len(contestants))
 	for i, c := range contestants {
-		n, err := calibrate(c, load, plan)
+		n, err := calibrate(ctx, c, load, plan)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
@@ -62,6 +64,9 @@ func Rounds(contestants []Contestant, load Load, plan Plan) ([]Result, error) {
 	}
 	for round := range plan.Rounds {
 		for turn := range contestants {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			i := (round + turn) % len(contestants)
 			load.Calls = calls[i]
 			s, err := contestants[i].Run(load)
@@ -75,10 +80,13 @@ func Rounds(contestants []Contestant, load Load, plan Plan) ([]Result, error) {
 }
 
 // calibrate warms a contestant up, and returns how many calls fill a sample.
-func calibrate(c Contestant, load Load, plan Plan) (int, error) {
+func calibrate(ctx context.Context, c Contestant, load Load, plan Plan) (int, error) {
 	least := load.Callers * cmp.Or(plan.Least, 2)
 	load.Calls = least
 	for {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		s, err := c.Run(load)
 		if err != nil {
 			return 0, err

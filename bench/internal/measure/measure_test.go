@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -21,7 +22,7 @@ func steady(name string, perCall time.Duration, turns *[]string) Contestant {
 func TestRoundsTakeTurns(t *testing.T) {
 	var turns []string
 	a, b, c := steady("a", time.Second, &turns), steady("b", time.Second, &turns), steady("c", time.Second, &turns)
-	results, err := Rounds([]Contestant{a, b, c}, Load{Callers: 1}, Plan{Rounds: 4, Sample: time.Second})
+	results, err := Rounds(t.Context(), []Contestant{a, b, c}, Load{Callers: 1}, Plan{Rounds: 4, Sample: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestCalibrate(t *testing.T) {
 		{time.Millisecond, Load{Callers: 1}, Plan{Least: 10}, 10},
 	} {
 		var turns []string
-		n, err := calibrate(steady("x", test.perCall, &turns), test.load, test.plan)
+		n, err := calibrate(t.Context(), steady("x", test.perCall, &turns), test.load, test.plan)
 		if err != nil || n != test.want {
 			t.Errorf("%v, %v: %d calls, %v; want %d", test.perCall, test.plan, n, err, test.want)
 		}
@@ -66,7 +67,7 @@ func TestRoundsNameWhoFails(t *testing.T) {
 		return Sample{PerCall: 1e9}, nil
 	}}
 	for _, c := range []Contestant{late, {Name: "early", Run: func(Load) (Sample, error) { return Sample{}, broken }}} {
-		_, err := Rounds([]Contestant{c}, Load{Callers: 1}, Plan{Rounds: 1, Sample: time.Second})
+		_, err := Rounds(t.Context(), []Contestant{c}, Load{Callers: 1}, Plan{Rounds: 1, Sample: time.Second})
 		if !errors.Is(err, broken) || !strings.Contains(err.Error(), c.Name) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
@@ -146,5 +147,22 @@ func TestInProcessCountsEachCall(t *testing.T) {
 	}
 	if s.Allocs < 0.99 || s.Allocs > 1.5 || s.Bytes < 1<<10 || s.Bytes > 2<<10 {
 		t.Errorf("%v allocations of %v bytes in each call", s.Allocs, s.Bytes)
+	}
+}
+
+func TestRoundsEndWithTheirContext(t *testing.T) {
+	for name, last := range map[string]int{"while warming up": 1, "between samples": 5} {
+		ctx, cancel := context.WithCancel(t.Context())
+		runs := 0
+		c := Contestant{Name: "x", Run: func(Load) (Sample, error) {
+			if runs++; runs == last {
+				cancel()
+			}
+			return Sample{PerCall: 1}, nil
+		}}
+		results, err := Rounds(ctx, []Contestant{c}, Load{Callers: 1}, Plan{Rounds: 100, Sample: time.Microsecond})
+		if !errors.Is(err, context.Canceled) || results != nil || runs != last {
+			t.Errorf("%s: %v, %v after %d samples", name, results, err, runs)
+		}
 	}
 }

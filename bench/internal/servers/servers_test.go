@@ -114,3 +114,17 @@ func BenchmarkServer(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMegabyte is BenchmarkServer with one caller and a megabyte, for profiles.
+func BenchmarkMegabyte(b *testing.B) {
+	for _, s := range All() {
+		b.Run(s.Name, func(b *testing.B) {
+			d := drive(b, s, echo.Text(1_000_000), 1)
+			b.ReportAllocs()
+			b.ResetTimer()
+			if _, err := d.Run(measure.Load{Callers: 1, Calls: b.N}); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/servers"
+)
+
+// used is a result of a microsecond with these figures.
+func used(name string, allocs, bytes float64, peak int64) measure.Result {
+	return measure.Result{Name: name, Samples: []measure.Sample{{PerCall: 1e3, Allocs: allocs, Bytes: bytes, Peak: peak}}}
+}
+
+func TestBehindComparesEveryRowOfCupule(t *testing.T) {
+	got := behind([]table{small()})
+	want := []lags{{Title: "Echo", Lines: []lag{
+		{Row: servers.Cupule, Other: servers.Floor, Parts: []string{"time 1.20x (1 caller)"}, Reasons: got[0].Lines[0].Reasons},
+	}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	slow := small()
+	slow.Columns[0].Results[2] = result(servers.CupuleLength, 15*time.Microsecond)
+	if lines := behind([]table{slow})[0].Lines; len(lines) != 2 || lines[1].Row != servers.CupuleLength {
+		t.Errorf("another row of Cupule's is not compared: %+v", lines)
+	}
+}
+
+func TestBehindInEveryQuantity(t *testing.T) {
+	for name, test := range map[string]struct {
+		mine, theirs measure.Result
+		want         string // one part; empty for none
+	}{
+		"level":                {used("cupule", 9, 900, 30<<20), used("x", 9, 900, 30<<20), ""},
+		"allocations":          {used("cupule", 12, 9, 0), used("x", 9, 9, 0), "allocations 1.33x"},
+		"half an allocation":   {used("cupule", 9.4, 9, 0), used("x", 9, 9, 0), ""},
+		"allocations to none":  {used("cupule", 2, 0, 0), used("x", 0, 0, 0), "allocations 2 to none"},
+		"bytes":                {used("cupule", 1, 4096, 0), used("x", 1, 1024, 0), "bytes allocated 4.00x"},
+		"hundreds of times":    {used("cupule", 1, 102400, 0), used("x", 1, 512, 0), "bytes allocated 200x"},
+		"a few bytes":          {used("cupule", 1, 60, 0), used("x", 1, 40, 0), ""},
+		"peak":                 {used("cupule", 1, 1, 40<<20), used("x", 1, 1, 20<<20), "peak memory 2.00x"},
+		"a page more":          {used("cupule", 1, 1, 21<<20), used("x", 1, 1, 20<<20), ""},
+		"an unknown peak":      {used("cupule", 1, 1, 40<<20), used("x", 1, 1, 0), ""},
+		"unknown allocations":  {used("cupule", 9, 900, 0), used("x", -1, -1, 0), ""},
+		"own figures unknown":  {used("cupule", -1, -1, 0), used("x", 1, 1, 1<<20), ""},
+		"ahead in all of them": {used("cupule", 1, 100, 20<<20), used("x", 9, 900, 90<<20), ""},
+	} {
+		tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
+		var parts []string
+		for _, l := range behind(tables) {
+			parts = append(parts, l.Lines[0].Parts...)
+		}
+		if got := strings.Join(parts, "; "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestPairsSayWhoIsCompared(t *testing.T) {
+	of := table{ID: "engine", Pairs: enginePairs, Columns: []column{{Label: "time", Results: []measure.Result{
+		result(rowHandler, 1), result(rowInvoke, 900), result(rowTyped, 3000), result(rowTypedPlain, 2000), result(rowTypedBare, 2),
+	}}}}
+	var got []string
+	for _, l := range behind([]table{of})[0].Lines {
+		got = append(got, l.Row+" / "+l.Other)
+	}
+	want := []string{rowInvoke + " / " + rowHandler, rowTyped + " / " + rowTypedPlain, rowTyped + " / " + rowTypedBare}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCoversOfAReason(t *testing.T) {
+	g := gap{"outbound-http", clients.Cupule, clients.Floor, quantityTime}
+	for _, test := range []struct {
+		place gap
+		want  bool
+	}{
+		{gap{}, true},
+		{gap{table: "outbound-http"}, true},
+		{gap{table: "outbound*", other: clients.Floor}, true},
+		{gap{row: "cupule*", quantity: quantityTime}, true},
+		{gap{table: "outbound"}, false},
+		{gap{quantity: quantityPeak}, false},
+		{gap{table: "outbound*", other: clients.SDK}, false},
+	} {
+		if got := test.place.covers(g); got != test.want {
+			t.Errorf("%+v: %v", test.place, got)
+		}
+	}
+	if got := reasonFor(gap{"no such table", "cupule", "nobody", quantityTime}); got != notKnown {
+		t.Errorf("a gap of nobody's has the reason %q", got)
+	}
+}
+
+func TestOnlyReasonsThatAreUsedAreTold(t *testing.T) {
+	first := reasons()[0].Name
+	list := []lags{{Lines: []lag{{Reasons: []string{first}}}}}
+	if got := explained(list); len(got) != 1 || got[0].Name != first || unexplained(list) {
+		t.Errorf("%+v", got)
+	}
+	list[0].Lines = append(list[0].Lines, lag{Reasons: []string{notKnown}})
+	if !unexplained(list) {
+		t.Error("a gap without reason is not told")
+	}
+	if explained(nil) != nil || unexplained(nil) {
+		t.Error("no gap has reasons")
+	}
+}
+
+// TestEveryReasonIsOfSomethingMeasured finds places that name no row, table or quantity
+// that exists, as after a row was named anew.
+func TestEveryReasonIsOfSomethingMeasured(t *testing.T) {
+	rows, tables := allRows(), allTables()
+	quantity := func(pattern string) bool {
+		return slices.ContainsFunc(quantities, func(q quantity) bool { return like(pattern, q.name) })
+	}
+	any := func(pattern string, list []string) bool {
+		return slices.ContainsFunc(list, func(s string) bool { return like(pattern, s) })
+	}
+	seen := map[string]bool{}
+	for _, r := range reasons() {
+		if seen[r.Name] || r.Name == "" || r.Text == "" || r.Name == notKnown || len(r.places) == 0 {
+			t.Errorf("%q is no reason of its own", r.Name)
+		}
+		seen[r.Name] = true
+		for _, p := range r.places {
+			if !any(p.table, tables) || !any(p.row, rows) || !any(p.other, rows) || !quantity(p.quantity) {
+				t.Errorf("%s: nothing is measured at %+v", r.Name, p)
+			}
+		}
+	}
+}
+
+func allRows() []string {
+	list := []string{rowInvoke, rowSchema, rowTyped, rowHandler, rowTypedPlain, rowTypedBare, direct}
+	for _, s := range append(servers.All(), servers.Gateways()...) {
+		list = append(list, s.Name)
+	}
+	for _, c := range clients.All() {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+func allTables() []string {
+	l := &lab{}
+	list := []string{"engine", "inbound", "payload", "inbound-http", "payload-http", "whole"}
+	for _, p := range l.places() {
+		list = append(list, "outbound"+p.id, "onecall"+p.id, "paced"+p.id)
+	}
+	for _, s := range l.larges() {
+		list = append(list, "large "+s.label+s.id)
+	}
+	return list
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/servers"
+)
+
+// reasons says why Cupule needs more, where somebody found out. Of several that cover one
+// gap the first one counts. A text that a change makes wrong has to change with it.
+func reasons() []reason {
+	return slices.Concat(engineReasons(), inboundReasons(), sessionReasons(), outboundReasons(), wholeReasons())
+}
+
+func engineReasons() []reason {
+	return []reason{
+		{"a call by name", "a direct call in Go checks nothing. `Invoke` finds the operation, decides on effects and limits, checks that parameters and result " +
+			"are strict JSON (22% of its time), reads the clock for the deadline and the event (20%), and allocates the call that the " +
+			"handler gets and the deadline (16%).",
+			[]gap{{row: rowInvoke}, {row: rowSchema}, {row: rowTyped, other: rowTypedBare}}},
+		{"the typed helper", "beyond decoding and encoding, which both do, it makes the call by name, checks the parameters against the schema that it derives " +
+			"(8% of its time) and their strictness, and refuses unknown members while decoding.",
+			[]gap{{row: rowTyped, other: rowTypedPlain}}},
+	}
+}
+
+func inboundReasons() []reason {
+	return []reason{
+		{"no JSON", "grpc-go copies a string where JSON is scanned, checked, unescaped and escaped again. With a megabyte, encoding/json in the handler alone is two " +
+			"thirds of the time of Cupule's server, and strict checking another tenth. No server of JSON comes near grpc-go there.",
+			[]gap{{other: servers.GRPC}}},
+		{"typed operations", "parameters are checked against a schema before they are decoded strictly: a call of the engine takes 29% of the processor time of server and client, " +
+			"instead of 21% without. The hand-written loop knows no schema.",
+			[]gap{{table: "inbound", row: servers.CupuleTyped, quantity: quantityTime}, {table: "payload", row: servers.CupuleTyped, quantity: quantityTime}}},
+		{"headers of a message", "Content-Length has a header to read and to write for each message, two allocations more, where the line has one byte to look for.",
+			[]gap{{table: "inbound", row: servers.CupuleLength, quantity: quantityTime}, {table: "payload", row: servers.CupuleLength, quantity: quantityTime}}},
+		{"limits and authority", "half of the processor time of server and client is system calls, for all alike. Of Cupule's own, a fifth is the call of the engine with the " +
+			"handler's decoding and encoding in it: a decision on effects, a deadline, an event and strict JSON, which the loop and net/rpc do without. " +
+			"What that costs it wins back by reading an envelope without reflection and writing replies together that are ready together; with one caller there is nothing to gather.",
+			[]gap{{table: "inbound", row: "cupule*", quantity: quantityTime}, {table: "payload*", row: "cupule*", quantity: quantityTime}}},
+		{"a plain handler", "Cupule's handler runs on the same net/http as the plain one. Beyond that it checks Host, Origin, content type and caller, bounds body and time, " +
+			"and makes the call of the engine.",
+			[]gap{{table: "inbound-http", quantity: quantityTime}}},
+		{"memory of a call", "in one call of 200 bytes Cupule allocates its own record of it (350 bytes), a copy of the message, so that others can be read while it runs (the message's size), " +
+			"the call that the handler gets (240), and its deadline (100). The loop and net/rpc work on one call at a time in one buffer, or know no deadline.",
+			[]gap{{table: "inbound*", quantity: quantityAllocated}, {table: "inbound*", quantity: quantityAllocations}}},
+		{"copies of a large message", "a megabyte exists as the buffer that it is read into, the copy that the call keeps, the handler's decoded string and the encoded result, each a quarter of what is " +
+			"allocated. The hand-written loop and net/rpc keep the first of these from call to call, and net/rpc the last one too. Cupule gives large buffers back, " +
+			"so that an idle connection holds none.",
+			[]gap{{table: "payload*", quantity: quantityAllocated}, {table: "payload*", quantity: quantityAllocations}}},
+	}
+}
+
+func sessionReasons() []reason {
+	once := []string{clients.CupuleOneCall, clients.CupuleWarm, servers.CupuleDefault}
+	lasting := []string{clients.Floor, servers.SDKProxy, direct}
+	var places []gap
+	for _, row := range once {
+		for _, other := range lasting {
+			places = append(places, gap{row: row, other: other})
+		}
+	}
+	return []reason{
+		{"a session for each call", "a process is started, shaken hands with, asked for its tools and ended, or the same requests are made over HTTP, all for one call; the other side did so once. It takes milliseconds, " +
+			"whoever does it (see the tables of sessions of one call). A warm spare moves the start out of the call, but its child is new, and " +
+			"answers its first call; `session: {shared: true}` starts it once.", places},
+		{"memory of a session", "of the allocations of a session of one call 41% start the child (pipes, process, descriptors), 10% negotiate the protocol, 9% read and keep the list of tools, " +
+			"8% are deadlines of each step. The hand-written client has no deadlines, keeps no list, and asks nobody what it speaks.",
+			atChildren(clients.CupuleOneCall, clients.CupuleWarm)},
+	}
+}
+
+// atChildren are the allocations of these rows where each has a child of its own.
+func atChildren(rows ...string) []gap {
+	var list []gap
+	for _, table := range []string{"onecall", "onecall-gosdk", "paced", "paced-gosdk"} {
+		for _, row := range rows {
+			list = append(list, gap{table: table, row: row, quantity: quantityAllocations})
+		}
+	}
+	return list
+}
+
+func outboundReasons() []reason {
+	return []reason{
+		{"typed results", "go-sdk's types decode them, on demand only: 44% of the time of a call with 64 callers, and 16% more for collecting garbage. " +
+			"Each decoder takes a buffer of 32 KiB, 90% of what is allocated. The row of raw results stands beside it; mcp-go decodes with encoding/json, the hand-written client " +
+			"looks at raw results.",
+			[]gap{{row: clients.CupuleTyped}}},
+		{"the newer protocol", "Cupule, go-sdk and mcp-go speak the newest revision with servers built on go-sdk, the hand-written client an older one, which these answer faster: " +
+			"the child's own processor time is 260 us a call instead of 195. The row with the protocol of the hand-written client shows the rest.",
+			[]gap{{table: "outbound-gosdk", row: clients.Cupule, quantity: quantityTime}, {table: "outbound-http-gosdk", row: clients.Cupule, quantity: quantityTime},
+				{table: "paced-gosdk", row: clients.Cupule, quantity: quantityTime}}},
+		{"two processes on two cores", "with the older protocol Cupule's process needs about 5 us more processor time a call than the hand-written client (37 us instead of 32 with 64 callers, 83 instead of 78 with one), " +
+			"for deadline, decision, event and strict reading. The child needs 188 to 213 us of it with either, and competes for the same cores: so the difference " +
+			"is small and moves from run to run.",
+			[]gap{{table: "outbound-gosdk", row: clients.CupulePinned, quantity: quantityTime}}},
+		{"HTTP connections", "Cupule keeps eight idle connections to a server, the hand-written client 256. With 64 callers Cupule therefore opens about 70 connections in 2000 calls, each with a buffer, and the hand-written client none: " +
+			"keeping 64 took 6% off the time of a call, half of the gap with the trivial server and all of it with the one built on go-sdk. The rest are contexts with deadlines, 15% of what a call " +
+			"allocates, and reading an answer under limits.",
+			[]gap{{table: "outbound-http*", row: "cupule*", other: clients.Floor}, {table: "paced-http*", row: clients.Cupule}}},
+		{"a deadline for each call", "a context with its timer is a fifth of the bytes that a call over stdio allocates, the records of the call and of who waits for its reply 30%, the copy of the result 9%. " +
+			"The hand-written client waits forever, and keeps what encoding/json copied.",
+			[]gap{{table: "outbound*", row: "cupule*", other: clients.Floor, quantity: quantityAllocated}, {table: "outbound*", row: "cupule*", other: clients.Floor, quantity: quantityAllocations},
+				{table: "paced*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocated}, {table: "paced*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocations},
+				{table: "large*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocations}}},
+		{"wakings", "in processor time the two clients need the same with the trivial child (27 us a call instead of the hand-written client's 33 with one caller, 8 and 8 with 64); what differs is when the processes wake each other, " +
+			"and it moves from run to run.",
+			[]gap{{table: "outbound", row: "cupule*", other: clients.Floor, quantity: quantityTime}, {table: "paced", row: clients.Cupule, other: clients.Floor, quantity: quantityTime}}},
+		{"large results in memory", "while one is read, up to four of its size are alive: the buffer that it arrives in, the result that is handed out, and those of the call before, " +
+			"which the benchmark compares. Go's collector lets a heap grow to twice that: 129 MB alive become 258 MB with 32 MiB. mcp-go has 97 MB alive at most and collects three times as often.",
+			[]gap{{table: "large*", row: clients.Cupule, quantity: quantityPeak}, {table: "large*", row: clients.Cupule, quantity: quantityAllocated}}},
+	}
+}
+
+func wholeReasons() []reason {
+	return []reason{
+		{"a gateway in between", "each call passes two processes more often than a direct one: to the gateway and back. With one caller most of that is processes waking each other.",
+			[]gap{{table: "whole", row: servers.CupuleGateway, other: direct}}},
+	}
+}
