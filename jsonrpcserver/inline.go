@@ -109,8 +109,7 @@ func (st *stream) lookAfter() {
 	}
 }
 
-// flush sends what calls that the reader ran have left in the outbox: at once where the
-// peer takes it, else on a goroutine of its own.
+// flush sends what the reader has left in the outbox, as far as the peer takes it at once.
 func (st *stream) flush() {
 	st.mu.Lock()
 	if !st.becomeWriter() {
@@ -119,27 +118,44 @@ func (st *stream) flush() {
 	}
 	if st.raw == nil {
 		st.mu.Unlock()
-		go st.write()
+		st.leave(st.write)
 		return
 	}
 	p := st.takePiece()
 	st.mu.Unlock()
 	n, err := st.raw.Write(p.data)
-	if err == nil && n == len(p.data) {
-		st.doneWith(p)
-		st.mu.Lock()
-		more := len(st.out.queue) > 0 && !st.dead
-		if !more {
-			st.writes = false
-			st.settle()
-		}
-		st.mu.Unlock()
-		if more {
-			go st.write()
-		}
+	if err != nil || n < len(p.data) {
+		st.leave(func() { st.writeFrom(p, n) })
 		return
 	}
-	go st.writeFrom(p, n)
+	st.doneWith(p)
+	st.mu.Lock()
+	more := len(st.out.queue) > 0 && !st.dead
+	if !more {
+		st.writes = false
+		st.settle()
+	}
+	st.mu.Unlock()
+	if more {
+		st.leave(st.write)
+	}
+}
+
+// leave has a goroutine write what may take time. Where too much is unread the reader waits,
+// and so does that itself.
+func (st *stream) leave(write func()) {
+	st.mu.Lock()
+	st.waits = st.out.crowded() && !st.evicted.Load()
+	waits := st.waits
+	st.mu.Unlock()
+	if !waits {
+		go write()
+		return
+	}
+	write()
+	st.mu.Lock()
+	st.waits = false
+	st.mu.Unlock()
 }
 
 // invoke runs the call and learns from how long it took.

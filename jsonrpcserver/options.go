@@ -27,7 +27,8 @@ const (
 const (
 	maxUnread    = 4 << 20  // bytes of replies that wait to be written, before reading waits too
 	maxSurplus   = 3 << 20  // bytes of those that answer no call, on all connections, before reading waits
-	ownSurplus   = 2 << 10  // of which each connection may have so many
+	ownSurplus   = 1 << 10  // of which each connection may have so many
+	writerCost   = 4 << 10  // what a connection's writer takes that waits, counted with them
 	maxProgress  = 64 << 10 // bytes of progress that wait to be written
 	maxAttempts  = 3        // wrong tokens on one connection
 	maxGreeting  = 4 << 10  // bytes of a message before the peer is authenticated

@@ -76,8 +76,7 @@ func (o *outbox) message(text []byte, slots, requestBytes int) {
 	t.bytes += requestBytes
 	if slots == 0 {
 		t.surplus += len(text)
-		o.surplus += len(text)
-		o.unread.Add(int64(len(text)))
+		o.owe(len(text))
 	}
 }
 
@@ -145,11 +144,21 @@ func (o *outbox) take() piece {
 	return p
 }
 
-// settle counts the surplus of a piece as read.
-func (o *outbox) settle(p piece) {
-	o.surplus -= p.surplus
-	o.unread.Add(-int64(p.surplus))
+// owe counts so many more bytes of surplus, or fewer, and the writer who may have to wait
+// with them.
+func (o *outbox) owe(n int) {
+	change := n
+	if o.surplus == 0 {
+		change += writerCost
+	}
+	if o.surplus += n; o.surplus == 0 {
+		change -= writerCost
+	}
+	o.unread.Add(int64(change))
 }
+
+// settle counts the surplus of a piece as read.
+func (o *outbox) settle(p piece) { o.owe(-p.surplus) }
 
 // crowded reports whether reading must wait for the peer: too much waits for it, or it
 // waits for more than its share while too much waits for all peers together.
@@ -162,8 +171,8 @@ func (o *outbox) discard() (slots int) {
 	for _, p := range o.queue {
 		slots += p.slots
 	}
-	o.unread.Add(-int64(o.surplus))
-	o.queue, o.size, o.progress, o.surplus = nil, 0, 0, 0
+	o.owe(-o.surplus)
+	o.queue, o.size, o.progress = nil, 0, 0
 	return slots
 }
 

@@ -131,7 +131,15 @@ func (st *stream) waitForPeer() bool {
 		if st.evicted.Load() {
 			return false
 		}
-		st.unread.Wait()
+		if !st.becomeWriter() {
+			st.unread.Wait()
+			continue
+		}
+		st.waits = true
+		st.mu.Unlock()
+		st.write()
+		st.mu.Lock()
+		st.waits = false
 	}
 	return true
 }
@@ -246,9 +254,6 @@ func (st *stream) judge(data []byte) {
 	if gathered.settle() {
 		st.mu.Lock()
 		st.sendBatch(gathered)
-		if st.becomeWriter() {
-			go st.write()
-		}
 		st.settle()
 		st.mu.Unlock()
 	}

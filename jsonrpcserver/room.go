@@ -88,11 +88,16 @@ func (r *streamRoom) settle() {
 // Contended reports whether others wait for what is held.
 func (r *streamRoom) Contended() bool { return r.hold != nil && r.of.contended.Load() }
 
-// evict wakes the reader, so that it gives up what it holds.
+// evict wakes the reader, so that it gives up what it holds. Where it waits for a peer that
+// leaves too much unread, the connection ends.
 func (st *stream) evict() {
 	st.mu.Lock()
 	st.evicted.Store(true)
 	st.unread.Broadcast()
+	waits := st.waits
 	st.mu.Unlock()
+	if waits {
+		st.hangUp()
+	}
 	_ = st.conn.SetReadDeadline(time.Unix(1, 0))
 }

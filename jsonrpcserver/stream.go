@@ -26,8 +26,9 @@ type pipe interface {
 //
 // Its reader takes requests apart, judges them and starts a goroutine for each call that
 // finds a slot. What is to be sent goes into the outbox. Whoever puts something into an
-// outbox that nobody writes from becomes its writer until it is empty; the reader starts
-// a writer instead, so that it never waits for a peer that doesn't read.
+// outbox that nobody writes from becomes its writer until it is empty. The reader leaves
+// its own replies there until it would wait. Where the peer doesn't take them it starts a
+// writer, and waits itself only when too much is unread.
 type stream struct {
 	server *Server
 	conn   pipe
@@ -66,6 +67,7 @@ type stream struct {
 	ended   bool      // the reader is done
 	drain   bool      // no new calls
 	writes  bool      // someone is the writer
+	waits   bool      // the reader is, and waits for the peer
 	dead    bool      // closed
 	linger  bool      // the peer may still be sending
 	stalled bool      // the peer took nothing for too long
@@ -117,13 +119,14 @@ func (st *stream) read() {
 	st.frames.Close()
 	st.mu.Lock()
 	st.ended, st.linger = true, lost && !st.dead
-	if st.becomeWriter() {
-		go st.write()
-	}
+	write := st.becomeWriter()
 	st.settle()
 	st.mu.Unlock()
 	if err != nil {
 		st.abort()
+	}
+	if write {
+		st.write()
 	}
 }
 
@@ -166,13 +169,20 @@ func (st *stream) finishReading() {
 
 // abort cancels what runs and closes at once: the peer is gone, or can't be written to.
 func (st *stream) abort() {
-	if secure, ok := st.conn.(interface{ NetConn() net.Conn }); ok {
-		_ = secure.NetConn().Close() // or closing would wait for a farewell to be taken
-	}
+	st.hangUp()
 	st.mu.Lock()
 	st.close()
 	st.mu.Unlock()
 	st.cancel(func(*flight) bool { return true })
+}
+
+// hangUp ends reading and writing. The connection is closed again when nothing needs it.
+func (st *stream) hangUp() {
+	if secure, ok := st.conn.(interface{ NetConn() net.Conn }); ok {
+		_ = secure.NetConn().Close() // or closing would wait for a farewell to be taken
+		return
+	}
+	_ = st.conn.Close()
 }
 
 // cancel ends the running calls that match.
@@ -198,13 +208,10 @@ func (st *stream) stop() {
 	st.mu.Unlock()
 }
 
-// send puts a message into the outbox that answers no call with a slot. It never blocks.
+// send puts a message of the reader's into the outbox that answers no call with a slot.
 func (st *stream) send(text []byte) {
 	st.mu.Lock()
 	st.out.message(text, 0, 0)
-	if st.becomeWriter() {
-		go st.write()
-	}
 	st.mu.Unlock()
 }
 
