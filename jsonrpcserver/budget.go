@@ -16,10 +16,11 @@ const (
 	largeBudget   = 4 * (1<<20 + 1) // or one message, where they may be larger
 )
 
-// How long a message may wait for memory, and how often those that have some are looked
-// at meanwhile: one that has brought less than 64 KiB a second since the last time must go.
+// How long a message may wait for memory. Of those that have some, one must go meanwhile
+// that brings nothing for half a second, or less than 64 KiB in a second.
 const (
 	claimWait = 2 * time.Second
+	stall     = 500 * time.Millisecond
 	patience  = time.Second
 	slowest   = 64 << 10
 )
@@ -40,8 +41,10 @@ type hold struct {
 	evict   func() // ends the reading; called once at most, and not after the hold was given back
 	came    atomic.Int64
 	given   chan struct{}
-	since   time.Time // when it was given, or looked at last; zero while it waits
+	since   time.Time // when it was given, or its pace judged last; zero while it waits
 	had     int64     // bytes that had come then
+	moved   time.Time // when more had come than before
+	seen    int64     // bytes that had come then
 	evicted bool
 }
 
@@ -62,7 +65,7 @@ func (b *budget) try(h *hold) bool {
 
 func (b *budget) give(h *hold, now time.Time) {
 	b.free -= h.size
-	h.since = now
+	h.since, h.moved = now, now
 	b.holds = append(b.holds, h)
 }
 
@@ -131,12 +134,13 @@ func (b *budget) serve(now time.Time) {
 func (b *budget) evictSlow(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := patience
+	next := stall
 	for _, h := range b.holds {
-		since := now.Sub(h.since)
-		if since < patience {
-			next = min(next, patience-since)
-		} else if !h.evicted && h.isSlow(now) {
+		if h.evicted {
+			continue
+		}
+		more := h.judge(now)
+		if next = min(next, max(more, time.Millisecond)); more <= 0 {
 			h.evicted = true
 			h.evict()
 		}
@@ -144,10 +148,19 @@ func (b *budget) evictSlow(now time.Time) time.Duration {
 	return next
 }
 
-// isSlow judges what has come since the last time, and begins anew.
-func (h *hold) isSlow(now time.Time) bool {
+// judge returns how long this message may go on before it is judged again: no time where
+// it is too slow.
+func (h *hold) judge(now time.Time) time.Duration {
 	came := h.came.Load()
-	slow := float64(came-h.had) < slowest*now.Sub(h.since).Seconds()
+	if came != h.seen {
+		h.moved, h.seen = now, came
+	}
+	more := stall - now.Sub(h.moved)
+	if since := now.Sub(h.since); since < patience {
+		return min(more, patience-since)
+	} else if float64(came-h.had) < slowest*since.Seconds() {
+		return 0
+	}
 	h.since, h.had = now, came
-	return slow
+	return more
 }

@@ -73,6 +73,20 @@ func TestBudgetOrder(t *testing.T) {
 
 // Who is slow is left alone while nobody waits, and evicted when someone does.
 func TestBudgetEviction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &budget{free: 10}
+		quiet, busy := take(b, 5, nil), take(b, 5, nil)
+		take(b, 5, nil)
+		for range 3 {
+			time.Sleep(stall / 2)
+			busy.came.Add(slowest)
+		}
+		synctest.Wait()
+		if !quiet.evicted.Load() || busy.evicted.Load() {
+			t.Errorf("after %v without a byte: evicted %v; a quick one: %v", 3*stall/2, quiet.evicted.Load(), busy.evicted.Load())
+		}
+		b.release(&quiet.hold)
+	})
 	for name, test := range map[string]struct {
 		pace    int64 // bytes each half second
 		evicted bool
@@ -89,8 +103,8 @@ func TestBudgetEviction(t *testing.T) {
 				if holder.evicted.Load() {
 					t.Error("evicted, though nobody waits")
 				}
-				holder.since = time.Now()
-				holder.had = 900_000
+				holder.since, holder.moved = time.Now(), time.Now()
+				holder.had, holder.seen = 900_000, 900_000
 				waiter := take(b, 10, nil)
 				time.Sleep(patience/2 - time.Millisecond) // between the times when the waiter looks
 				for range 5 {

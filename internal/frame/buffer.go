@@ -56,7 +56,7 @@ func (m *Messages) needed(limit int) (size, claim int) {
 	case left < len(m.buf):
 		return len(m.buf), m.held
 	}
-	return min(4*left, max(limit, left)+1), limit + 1
+	return max(limit, left) + 1, limit + 1
 }
 
 // claim asks for room unless that much is held already.
@@ -79,8 +79,8 @@ func (m *Messages) replace(size int) {
 		m.buf = newBuffer(size)
 	}
 	m.begin, m.end, m.full = 0, copy(m.buf, left), false
-	if size != len(old) && len(old) == middleBuffer {
-		spares.Put((*[pieceSize]byte)(old))
+	if size != len(old) {
+		dropBuffer(old)
 	}
 	if size <= smallBuffer && m.held > 0 {
 		m.held = 0
@@ -89,13 +89,24 @@ func (m *Messages) replace(size int) {
 }
 
 func newBuffer(size int) []byte {
-	switch size {
-	case 0:
+	switch {
+	case size == 0:
 		return nil
-	case middleBuffer:
+	case size == middleBuffer:
 		return spares.Get().(*[pieceSize]byte)[:]
+	case size > middleBuffer:
+		return Large(size)
 	}
 	return make([]byte, size)
+}
+
+func dropBuffer(b []byte) {
+	switch {
+	case len(b) == middleBuffer:
+		spares.Put((*[pieceSize]byte)(b))
+	case len(b) > middleBuffer:
+		GiveBack(b)
+	}
 }
 
 // Yield gives room back. Where a message has begun that needs it, that is given up as with
