@@ -126,7 +126,7 @@ func placeless(c *Config) *Config {
 	}
 	for name, o := range c.Operations {
 		operation := *o
-		operation.At, operation.Declared = noPlace, nil
+		operation.At, operation.ParamsAt, operation.ResultAt, operation.Declared = noPlace, noPlace, noPlace, nil
 		n.Operations[name] = &operation
 	}
 	for name, caller := range c.Callers {

@@ -11,6 +11,7 @@ var pieces = []string{
 	"      - |", "        # text", "      - 'a''b'", " # c", "# c", "  # c", "    # c", "      # c", "operations: {}", "callers: {}", "serve: {}",
 	"b: {stdio: {command: x}}", "c: {stdio: {command: \"}, #\"}}", ",", " ", "}", "{", "  d: {stdio: {command: it's}}", "---", "...", "    d:", "        stdio: {command: x}",
 	"é", "    stdio: {command: x,", "   args: [a, '}', b # c", "  ]}", "\"b\": {\"stdio\": {\"command\": \"x\"}}",
+	"operations: {o: {effects: [mutation], params: {}, result: {}}}", "callers: {c: {token_env: T, operations: [o]}}", "serve: {listen: [unix:./s]}",
 	"mcp: &m", "mcp: &m {# c", "  b: &b {stdio: {command: x}}",
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -317,6 +318,42 @@ func TestLockWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
+}
+
+// No place is left in what is compared, whatever fields are added: a file whose lines have
+// moved could not be edited.
+func TestPlaceless(t *testing.T) {
+	cfg := mustParse(t, `
+mcp:
+  a: {stdio: {command: x}, allowed: {t: {effects: [mutation]}}, resources: {"u:*": {effects: [mutation]}}, prompts: {p: {effects: [mutation]}}}
+  b: {http: {url: "https://example.org"}}
+operations: {o: {tool: a/t, effects: [mutation], params: {}, result: {}}}
+callers: {c: {token_env: T, authorize: [mutation]}}
+serve: {listen: [unix:./s]}
+`)
+	var look func(path string, v reflect.Value)
+	look = func(path string, v reflect.Value) {
+		switch {
+		case !v.IsValid() || v.IsZero():
+		case v.Type() == reflect.TypeFor[effects.Position]() || v.Type() == reflect.TypeFor[*effects.Positions]():
+			t.Errorf("%s holds a place", path)
+		case v.Kind() == reflect.Pointer:
+			look(path, v.Elem())
+		case v.Kind() == reflect.Struct:
+			for i := range v.NumField() {
+				look(path+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+		case v.Kind() == reflect.Map:
+			for _, key := range v.MapKeys() {
+				look(fmt.Sprint(path, "[", key, "]"), v.MapIndex(key))
+			}
+		case v.Kind() == reflect.Slice:
+			for i := range v.Len() {
+				look(fmt.Sprint(path, "[", i, "]"), v.Index(i))
+			}
+		}
+	}
+	look("Config", reflect.ValueOf(placeless(cfg)))
 }
 
 func TestRemovableNamesUsers(t *testing.T) {
