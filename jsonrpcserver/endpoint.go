@@ -207,8 +207,7 @@ func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
 		}
 		who, peer := l.endpoint.welcome(conn)
 		if l.tls != nil {
-			// The handshake comes with the first read, within its deadline.
-			conn = tls.Server(conn, l.tls)
+			conn = tls.Server(&firmConn{Conn: conn, limit: s.opts.WriteTimeout}, l.tls)
 		}
 		timing := timedFully
 		if l.endpoint.Scheme == "unix" {
@@ -240,6 +239,10 @@ func (s *Server) serveCounted(ctx context.Context, conn net.Conn, who identity, 
 		return
 	}
 	defer s.live.Done()
+	if secure, ok := conn.(*tls.Conn); ok && s.shakeHands(secure) != nil {
+		_ = conn.Close()
+		return
+	}
 	st := s.newStream(ctx, conn, who, peer, timing)
 	s.serveStream(ctx, st, st.run)
 }
@@ -323,7 +326,7 @@ func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	surplus := &bounded{Listener: l.listener, server: s, refuse: refuse}
 	var err error
 	if l.tls != nil {
-		err = web.ServeTLS(calmListener{surplus}, "", "")
+		err = web.ServeTLS(firmListener{calmListener{surplus}, s.opts.WriteTimeout}, "", "")
 	} else {
 		err = web.Serve(calmListener{surplus})
 	}

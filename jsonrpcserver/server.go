@@ -35,7 +35,7 @@ type Server struct {
 	mu       sync.Mutex // guards what follows
 	draining bool
 	streams  map[*stream]struct{}
-	closers  map[io.Closer]struct{} // listeners
+	closers  map[io.Closer]struct{} // listeners, and connections that greet over TLS
 	webs     map[*http.Server]struct{}
 
 	drained    chan struct{} // closed when draining begins

@@ -1,0 +1,91 @@
+package jsonrpcserver
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// firmConn is what TLS runs on. Its peer must take each record within a time, whatever
+// deadline is set above it, or the connection is closed: crypto/tls answers some messages
+// while it reads, and closing would wait for that.
+type firmConn struct {
+	net.Conn
+	limit time.Duration
+	due   atomic.Int64 // the deadline of whoever writes, in nanoseconds since 1970; 0 for none
+}
+
+// SetWriteDeadline bounds the writes to come.
+func (c *firmConn) SetWriteDeadline(t time.Time) error {
+	due := int64(0)
+	if !t.IsZero() {
+		due = t.UnixNano()
+	}
+	c.due.Store(due)
+	return c.Conn.SetWriteDeadline(t) // for one that waits already
+}
+
+// SetDeadline sets both deadlines.
+func (c *firmConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Write writes a record. It is used by one goroutine at a time.
+func (c *firmConn) Write(p []byte) (int, error) {
+	last := time.Now().Add(c.limit)
+	if due := c.due.Load(); due != 0 && due < last.UnixNano() {
+		last = time.Unix(0, due)
+	}
+	_ = c.Conn.SetWriteDeadline(last)
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = c.Conn.Close()
+	}
+	return n, err
+}
+
+// CloseWrite ends what this side sends.
+func (c *firmConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// firmListener makes connections for TLS to run on.
+type firmListener struct {
+	net.Listener
+	limit time.Duration
+}
+
+// Accept returns the next connection.
+func (l firmListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &firmConn{Conn: conn, limit: l.limit}, nil
+}
+
+// shakeHands completes a handshake within the time for greetings, unless the server stops.
+func (s *Server) shakeHands(conn *tls.Conn) error {
+	s.mu.Lock()
+	draining := s.draining
+	s.closers[conn.NetConn()] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.closers, conn.NetConn())
+		s.mu.Unlock()
+	}()
+	if draining {
+		return ErrClosed
+	}
+	_ = conn.SetDeadline(time.Now().Add(s.opts.GreetTimeout))
+	err := conn.Handshake()
+	_ = conn.SetDeadline(time.Time{})
+	return err
+}
