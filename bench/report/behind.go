@@ -103,23 +103,42 @@ func (t table) lag(row, other string) lag {
 // exceeds returns where a row needs more of a quantity than another.
 func (t table) exceeds(q quantity, row, other string) []string {
 	var list []string
+	low, high := "", ""
+	least, most := 0.0, 0.0
 	for _, c := range t.Columns {
-		r, known := c.result(row)
-		of, ok := c.result(other)
-		if !known || !ok {
-			continue
-		}
-		mine, theirs := q.of(r), q.of(of)
-		if mine <= 0 || theirs < 0 || theirs >= mine*noise || mine-theirs < q.least {
+		mine, theirs, ok := c.excess(q, row, other)
+		if !ok {
 			continue
 		}
 		text := times(mine, theirs)
-		if len(t.Columns) > 1 {
-			text += " (" + c.Label + ")"
+		ratio := mine / theirs
+		if list == nil || ratio < least {
+			low, least = text, ratio
 		}
-		list = append(list, text)
+		if list == nil || ratio > most {
+			high, most = text, ratio
+		}
+		list = append(list, text+" ("+c.Label+")")
 	}
-	return list
+	switch {
+	case len(list) < len(t.Columns):
+		return list
+	case low == high:
+		return []string{low}
+	}
+	return []string{low + " to " + high}
+}
+
+// excess returns how much of a quantity a row needs in a column, and another, if the row
+// needs more.
+func (c column) excess(q quantity, row, other string) (mine, theirs float64, more bool) {
+	r, known := c.result(row)
+	of, ok := c.result(other)
+	if !known || !ok {
+		return 0, 0, false
+	}
+	mine, theirs = q.of(r), q.of(of)
+	return mine, theirs, mine > 0 && theirs >= 0 && theirs < mine*noise && mine-theirs >= q.least
 }
 
 // times says how many times another's need one's own is.

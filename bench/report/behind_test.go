@@ -63,6 +63,23 @@ func TestBehindInEveryQuantity(t *testing.T) {
 	}
 }
 
+func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
+	of := table{ID: "t"}
+	for i, label := range []string{"1 caller", "8 callers", "64 callers"} {
+		of.Columns = append(of.Columns, column{Label: label, Results: []measure.Result{
+			used("cupule", float64(20+10*i), float64(2048+i), 0), used("x", 10, 1024, 0),
+		}})
+	}
+	line := func() string { return strings.Join(behind([]table{of})[0].Lines[0].Parts, "; ") }
+	if got, want := line(), "allocations 2.00x to 4.00x; bytes allocated 2.00x"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	of.Columns[1].Results[0] = used("cupule", 10, 1024, 0)
+	if got, want := line(), "allocations 2.00x (1 caller), 4.00x (64 callers); bytes allocated 2.00x (1 caller), 2.00x (64 callers)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestPairsSayWhoIsCompared(t *testing.T) {
 	of := table{ID: "engine", Pairs: enginePairs, Columns: []column{{Label: "time", Results: []measure.Result{
 		result(rowHandler, 1), result(rowInvoke, 900), result(rowTyped, 3000), result(rowTypedPlain, 2000), result(rowTypedBare, 2),

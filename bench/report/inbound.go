@@ -46,7 +46,7 @@ func (l *lab) payloads() []payload {
 	if l.short {
 		return list
 	}
-	return []payload{list[0], {"20 KB", 20_000, 8}, {"20 KB", 20_000, 64}, list[1], {"1 MB", 1_000_000, 8}}
+	return []payload{list[0], {"20 KB", 20_000, 8}, {"20 KB", 20_000, 64}, list[1], {"1 MB", 1_000_000, 4}}
 }
 
 func inboundTables(l *lab) ([]table, error) {
@@ -122,7 +122,7 @@ func (l *lab) contest(t *table, field []hosted, loads []measure.Load) error {
 			list = append(list, watched(h.Name, h.process, d))
 		}
 		plan := l.plan
-		if load.Callers*load.Size > 4<<20 {
+		if load.Callers*load.Size > 2<<20 {
 			plan.Rounds = min(plan.Rounds, 9)
 		}
 		results, err := measure.Rounds(l.ctx, list, load, plan)

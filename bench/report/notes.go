@@ -10,7 +10,8 @@ const (
 		"operation; the reply is the whole document, 50 MB for 100,000 operations, and its client runs in this process too. Start-up is " +
 		"`OpenConfig` from a configuration in memory until it could serve, and its end. Compiling the schemas is what the two rows " +
 		"of start-up differ in."
-	notePayload = "As above. All callers share one connection, on which Cupule reads no more while requests of 4 MiB together are being answered."
+	notePayload = "As above. All callers share one connection. Of a megabyte there are 4 of them at most: beyond 4 MiB of requests in flight " +
+		"on one connection Cupule refuses by its defaults, which nobody else does."
 	noteInbound = "Every server runs in a process of its own, and allocations are that process's alone. One raw client drives them all: " +
 		"frames encoded beforehand, each caller with one call in flight, all callers on one connection, replies matched by their id and " +
 		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
