@@ -94,8 +94,8 @@ func (c *cli) say(err error) {
 		c.sayFailure(failure, err)
 		return
 	}
-	if broken, ok := errors.AsType[*config.Error](err); ok {
-		fmt.Fprintln(c.talk, broken.Error())
+	if broken, ok := errors.AsType[*config.Error](err); ok && broken.Error() == err.Error() {
+		fmt.Fprintln(c.talk, err) // in the form that editors jump to
 		return
 	}
 	fmt.Fprintln(c.talk, "cupule:", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/jsonrpcserver"
 	"github.com/cupule/cupule/registry"
 	"github.com/sourcegraph/jsonrpc2"
@@ -47,7 +48,11 @@ func wireForm(exit int, err error) any {
 		Message string `json:"message"`
 		Data    data   `json:"data"`
 	}{err.Error(), data{Kind: kind}}
-	if problems, other := problemsOf(err); other == nil {
+	var edited bool // the problems are of a file as it would have become
+	if broken, ok := errors.AsType[*config.Error](err); ok {
+		edited = broken.Error() != err.Error()
+	}
+	if problems, other := problemsOf(err); other == nil && !edited {
 		form.Message, form.Data = "the configuration has problems", data{"configuration", problems}
 	}
 	return form

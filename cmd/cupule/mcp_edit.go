@@ -28,7 +28,10 @@ func (c *cli) addCommand() *cobra.Command {
 		Example: "  cupule mcp add research --env HOME=HOME -- research-tools --index ./papers\n" +
 			"  cupule mcp add library --url https://mcp.example.org/mcp --bearer-token-env LIBRARY_TOKEN",
 		Args: words(1, -1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := ofTransport(cmd, len(args) > 1); err != nil {
+				return err
+			}
 			server, err := a.server(args[1:])
 			if err != nil {
 				return err
@@ -51,6 +54,20 @@ func (c *cli) addCommand() *cobra.Command {
 	f.Float64Var(&a.startup, "startup", 0, "seconds that the server may take to start")
 	f.StringVar(&a.protocol, "protocol", "", "protocol revision to speak, such as 2025-11-25")
 	return cmd
+}
+
+// ofTransport refuses the flags of the transport that the server doesn't use.
+func ofTransport(cmd *cobra.Command, child bool) error {
+	foreign, goes := []string{"env", "dir"}, "-- and the command of a child process"
+	if child {
+		foreign, goes = []string{"bearer-token-env", "header-env", "ca-file", "proxy-env"}, "--url"
+	}
+	for _, flag := range foreign {
+		if cmd.Flags().Changed(flag) && (child || cmd.Flags().Changed("url")) {
+			return usagef("--%s goes with %s", flag, goes)
+		}
+	}
+	return nil
 }
 
 func (a *addition) server(command []string) (*config.Server, error) {
