@@ -39,6 +39,9 @@ func planned(short bool) measure.Plan {
 	return measure.Plan{Rounds: 21, Sample: 80 * time.Millisecond}
 }
 
+// patience is how long an interrupted build may take to end.
+const patience = 10 * time.Second
+
 // newLab builds the programs.
 func newLab(ctx context.Context, short bool) (*lab, error) {
 	dir, err := os.MkdirTemp("", "bench")
@@ -47,6 +50,8 @@ func newLab(ctx context.Context, short bool) (*lab, error) {
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
 	build.Stderr = os.Stderr
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it has a folder of its own to remove
+	build.WaitDelay = patience
 	if err := build.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
 	}
