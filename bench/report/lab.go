@@ -50,8 +50,9 @@ func newLab(ctx context.Context, short bool) (*lab, error) {
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
 	build.Stderr = os.Stderr
-	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it has a folder of its own to remove
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) } // it ends compilers
 	build.WaitDelay = patience
+	build.Env = append(os.Environ(), "GOTMPDIR="+dir) // what it leaves when interrupted goes with the rest
 	if err := build.Run(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
 	}
