@@ -101,6 +101,15 @@ func (l *lab) larger(t *table, field []hosted) error {
 	return nil
 }
 
+// planFor takes fewer rounds for larger payloads, whose samples are longer and steadier.
+func (l *lab) planFor(load measure.Load) measure.Plan {
+	plan := l.plan
+	if load.Size > clients.EchoSize {
+		plan.Rounds = min(plan.Rounds, 11)
+	}
+	return plan
+}
+
 // hosted is a server in a process of its own.
 type hosted struct {
 	servers.Server
@@ -121,11 +130,7 @@ func (l *lab) contest(t *table, field []hosted, loads []measure.Load) error {
 			drivers = append(drivers, d)
 			list = append(list, watched(h.Name, h.process, d))
 		}
-		plan := l.plan
-		if load.Callers*load.Size > 2<<20 {
-			plan.Rounds = min(plan.Rounds, 9)
-		}
-		results, err := measure.Rounds(l.ctx, list, load, plan)
+		results, err := measure.Rounds(l.ctx, list, load, l.planFor(load))
 		if err = errors.Join(err, drivers.Close()); err != nil {
 			return err
 		}

@@ -58,3 +58,11 @@ func TestPlans(t *testing.T) {
 		t.Errorf("short %+v, full %+v", short, full)
 	}
 }
+
+func TestPlansOfLargePayloads(t *testing.T) {
+	l := &lab{plan: planned(false)}
+	small, large := l.planFor(byCallers()[0]), l.planFor(measure.Load{Callers: 1, Size: 20_000})
+	if small != l.plan || large.Rounds >= small.Rounds || large.Sample != small.Sample {
+		t.Errorf("small %+v, large %+v", small, large)
+	}
+}

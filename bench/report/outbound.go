@@ -140,7 +140,7 @@ func (l *lab) now(t *table, names []string, at string) error {
 		return errors.Join(err, all.Close())
 	}
 	plan := l.plan
-	plan.Sample, plan.Least = 0, 8
+	plan.Sample, plan.Least = 0, 6
 	c := column{Label: callersLabel(1), Load: measure.Load{Callers: 1, Size: clients.EchoSize}}
 	c.Results, err = measure.Rounds(l.ctx, list, c.Load, plan)
 	t.Columns = []column{c}
