@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -68,27 +67,6 @@ func serveEdges() error {
 	return nil
 }
 
-func startEdges(t *testing.T) *measured {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], edgeChild, "-")
-	cmd.Stderr = os.Stderr
-	in, err1 := cmd.StdinPipe()
-	out, err2 := cmd.StdoutPipe()
-	if err1 != nil || err2 != nil {
-		t.Fatal(err1, err2)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	m := &measured{t: t, ask: in, answers: bufio.NewScanner(out)}
-	for range edges {
-		m.answers.Scan()
-		m.addresses = append(m.addresses, m.answers.Text())
-	}
-	return m
-}
-
 // honestly calls echo with a client of its own, and returns what comes back.
 func (m *measured) honestly(edge int) string {
 	m.t.Helper()
@@ -121,24 +99,22 @@ func (m *measured) honestly(edge int) string {
 
 const authenticateSecret = `{"jsonrpc":"2.0","method":"rpc.authenticate","params":{"token":"secret"},"id":"a"}`
 
-// TestMemoryOfTheEdge: peers that begin something and leave it cost what a connection may,
-// and keep nobody else out.
-func TestMemoryOfTheEdge(t *testing.T) {
-	if raceEnabled || testing.Short() {
-		t.Skip("it takes long, and the race detector takes memory of its own")
-	}
+// beginners are peers that begin something and leave it.
+type beginners struct {
+	name  string
+	edge  int
+	peers int
+	each  int // KiB that each may take
+	begin func(*testing.T, net.Conn)
+}
+
+func allBeginners() []beginners {
 	plain := func(text string) func(*testing.T, net.Conn) {
 		return func(_ *testing.T, conn net.Conn) { _, _ = io.WriteString(conn, text) }
 	}
 	posted := "POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAuthorization: Bearer secret\r\n"
 	half := `{"jsonrpc":"2.0","method":"echo","id":1,"params":["` + strings.Repeat("x", 900_000)
-	for _, row := range []struct {
-		name  string
-		edge  int
-		peers int
-		each  int // KiB that each may take
-		begin func(*testing.T, net.Conn)
-	}{
+	return []beginners{
 		{"https, no handshake", edgeHTTPS, 1000, 16, plain("")},
 		{"https, half a ClientHello", edgeHTTPS, 1000, 128 + 16, plain(halfHello())},
 		{"https, plain HTTP", edgeHTTPS, 1000, 16, plain(posted)},
@@ -157,9 +133,18 @@ func TestMemoryOfTheEdge(t *testing.T) {
 		{"over HTTP2, strangers whose windows are shut", edgeHTTPS, 64, 1100, halfStreams("shut")},
 		{"over HTTP2, pings that nobody reads the answers of", edgeHTTPS, 64, 400, pings},
 		{"over HTTP2, headers without end", edgeHTTPS, 1000, 100, endlessHeaders},
-	} {
+	}
+}
+
+// TestMemoryOfTheEdge: peers that begin something and leave it cost what a connection may,
+// and keep nobody else out.
+func TestMemoryOfTheEdge(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("it takes long, and the race detector takes memory of its own")
+	}
+	for _, row := range allBeginners() {
 		t.Run(row.name, func(t *testing.T) {
-			m := startEdges(t)
+			m := startMeasured(t, edgeChild, edges)
 			mustContain(t, "the first call", m.honestly(row.edge), `"result":null`)
 			idle, _ := m.memory("")
 			var all sync.WaitGroup

@@ -334,3 +334,61 @@ func TestHTTP2ShutWindows(t *testing.T) {
 		t.Errorf("%d seats are taken", n)
 	}
 }
+
+// Frames that cost a server more than their sender end the connection or are borne, and
+// keep nobody out; what a header has too much of is refused.
+func TestHTTP2Floods(t *testing.T) {
+	s, l := httpsListener(t, Backend{}, nil)
+	honest := dialH2(t, l.Addr().String())
+	for _, row := range []struct {
+		name  string
+		begin []h2frame
+		again h2frame // many times
+		ends  bool    // the connection
+	}{
+		{"settings", nil, h2frame{kind: frameSettings, payload: []byte{0, 4, 0, 1, 0, 0}}, false},
+		{"empty settings", nil, h2frame{kind: frameSettings}, false},
+		{"acknowledged settings", nil, h2frame{kind: frameSettings, flags: flagEnd}, true},
+		{"pings", nil, h2frame{kind: framePing, payload: make([]byte, 8)}, false},
+		{"priorities", nil, h2frame{framePriority, 0, 1, []byte{0, 0, 0, 0, 1}}, false},
+		{"unknown frames", nil, h2frame{99, 0, 0, make([]byte, 1000)}, false},
+		{"frames that are too large", nil, h2frame{frameData, 0, 1, make([]byte, 16<<10+1)}, true},
+		{"empty continuations", []h2frame{{frameHeaders, 0, 1, postHeader(10)}}, h2frame{frameContinuation, 0, 1, nil}, false},
+		{"continuations", []h2frame{{frameHeaders, 0, 1, postHeader(10)}}, h2frame{frameContinuation, 0, 1, hpack("x", strings.Repeat("x", 10_000))}, true},
+		{"small fields", []h2frame{{frameHeaders, 0, 1, postHeader(10)}}, h2frame{frameContinuation, 0, 1, hpack("x", "", "x", "", "x", "")}, true},
+		{"empty data", []h2frame{{frameHeaders, flagEndHeaders, 1, postHeader(10)}}, h2frame{frameData, 0, 1, nil}, false},
+		{"windows", nil, h2frame{frameWindow, 0, 0, []byte{0, 0, 0, 1}}, false},
+		{"windows that overflow", nil, h2frame{frameWindow, 0, 0, []byte{0x7f, 0xff, 0xff, 0xff}}, true},
+		{"resets of nothing", nil, h2frame{frameReset, 0, 1, make([]byte, 4)}, true},
+		{"a push", nil, h2frame{framePush, flagEndHeaders, 1, make([]byte, 4)}, true},
+		{"an even stream", nil, h2frame{frameHeaders, flagEndHeaders | flagEnd, 2, postHeader(0)}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := dialH2(t, l.Addr().String())
+			reading := make(chan struct{})
+			go func() {
+				defer close(reading)
+				for _, err := p.receive(false); err == nil; _, err = p.receive(false) {
+				}
+			}()
+			for _, f := range row.begin {
+				p.send(f)
+			}
+			many := []byte(strings.Repeat(string(row.again.encode()), 1+20_000/(9+len(row.again.payload))))
+			ended := false
+			for range 8 {
+				ended = ended || p.try(many) != nil
+			}
+			mustContain(t, "another client", honest.call(callEcho), `"result":null`)
+			if row.ends {
+				<-reading
+			}
+			if ended && !row.ends {
+				t.Error("the connection was ended")
+			}
+			_ = p.conn.Close()
+			<-reading
+			settles(t, s, 1)
+		})
+	}
+}

@@ -82,9 +82,10 @@ type measured struct {
 	addresses []string
 }
 
-func startMeasured(t *testing.T) *measured {
+// startMeasured starts a child of this kind, which tells so many addresses.
+func startMeasured(t *testing.T, kind string, addresses int) *measured {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], memoryChild, filepath.Dir(socketPath(t)))
+	cmd := exec.Command(os.Args[0], kind, filepath.Dir(socketPath(t)))
 	cmd.Stderr = os.Stderr
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
@@ -96,7 +97,7 @@ func startMeasured(t *testing.T) *measured {
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	m := &measured{t: t, ask: in, answers: bufio.NewScanner(out)}
-	for range 3 {
+	for range addresses {
 		m.answers.Scan()
 		m.addresses = append(m.addresses, m.answers.Text())
 	}
@@ -140,7 +141,7 @@ func TestMemoryOfHalfMessages(t *testing.T) {
 		{"http, chunks", "tcp", posted + "40\r\n\r\n" + callEcho, strings.Replace(posted, "Content-Length: ", "Transfer-Encoding: chunked", 1) + "\r\n\r\nF4240\r\n" + half, posted + fmt.Sprintf("%d\r\n\r\n%s\"]}", len(half)+3, half), 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := startMeasured(t)
+			m := startMeasured(t, memoryChild, 3)
 			connect := func() net.Conn {
 				conn, err := net.Dial(test.network, m.addresses[test.address])
 				if err != nil {
