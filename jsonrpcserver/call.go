@@ -69,8 +69,7 @@ func keep(block, part []byte) (longer, kept []byte) {
 func (s *Server) invoke(ctx context.Context, c *call, progress func(registry.Progress)) (result json.RawMessage, failure *registry.Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.opts.Logger.Error("a call panicked outside its handler", "operation", c.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			result, failure = nil, &registry.Error{Kind: registry.KindInternal, Operation: c.method, Message: "the service failed"}
+			result, failure = nil, s.panicked(c, p)
 		}
 	}()
 	if c.method == methodDiscover {
@@ -82,6 +81,16 @@ func (s *Server) invoke(ctx context.Context, c *call, progress func(registry.Pro
 	if err == nil {
 		return result, nil
 	}
+	return nil, s.failed(ctx, c, err)
+}
+
+func (s *Server) panicked(c *call, p any) *registry.Error {
+	s.opts.Logger.Error("a call panicked outside its handler", "operation", c.method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return &registry.Error{Kind: registry.KindInternal, Operation: c.method, Message: "the service failed"}
+}
+
+// failed returns the error that the caller is told.
+func (s *Server) failed(ctx context.Context, c *call, err error) *registry.Error {
 	failure, ok := errors.AsType[*registry.Error](err)
 	if !ok {
 		failure = &registry.Error{Kind: registry.KindInternal, Operation: c.method, Message: "the operation failed inside the service", Err: err}
@@ -90,5 +99,5 @@ func (s *Server) invoke(ctx context.Context, c *call, progress func(registry.Pro
 		failure = shuttingDown(c.method, failure.Ran)
 	}
 	s.opts.Logger.LogAttrs(ctx, slog.LevelDebug, "call failed", slog.String("operation", c.method), slog.String("error", failure.Error()))
-	return nil, failure
+	return failure
 }

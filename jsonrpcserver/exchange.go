@@ -162,7 +162,12 @@ func (x *exchange) answerOne(e *envelope) {
 	}
 	c := x.newCall(&x.single, e)
 	x.expectEvents(c.id != nil && c.token != nil)
-	result, failure := x.run(c)
+	x.reply(x.run(c))
+}
+
+// reply answers the one call.
+func (x *exchange) reply(result json.RawMessage, failure *registry.Error) {
+	c := &x.single
 	switch {
 	case c.id == nil:
 		x.w.WriteHeader(http.StatusNoContent)
@@ -203,6 +208,12 @@ func (x *exchange) run(c *call) (json.RawMessage, *registry.Error) {
 	if x.web.own { // the listener waits for its requests before it ends
 		return x.runAdmitted(x.r.Context(), c)
 	}
+	return x.runAbroad(c)
+}
+
+// runAbroad runs a call on a listener of someone else's, which knows nothing of a shutdown.
+func (x *exchange) runAbroad(c *call) (json.RawMessage, *registry.Error) {
+	s := x.web.server
 	defer s.live.Done()
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cupule/cupule/effects"
 )
 
 // maxHTTPHeader bounds the header of a request, in bytes.
@@ -176,8 +175,7 @@ func (h *web) post(w http.ResponseWriter, r *http.Request, a *account) {
 	if r.ProtoMajor != 1 && h.own {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // or it would end calls that take longer
 	}
-	var reason string
-	if x.inv, reason = h.authenticate(r, x.backend); reason != "" {
+	if reason := x.authenticate(); reason != "" {
 		x.refuseCaller(reason)
 		return
 	}
@@ -193,24 +191,26 @@ func (h *web) post(w http.ResponseWriter, r *http.Request, a *account) {
 	x.answer(data)
 }
 
-// authenticate returns on whose behalf the request is made, or why that isn't known.
-func (h *web) authenticate(r *http.Request, b *backend) (inv effects.Invocation, reason string) {
-	headers := r.Header["Authorization"]
-	if len(headers) == 0 && h.opts.Anonymous {
-		return invocationOf(b.caller(AnonymousCaller), AnonymousCaller, "http"), ""
+// authenticate learns on whose behalf the request is made, or returns why that isn't known.
+func (x *exchange) authenticate() (reason string) {
+	headers := x.r.Header["Authorization"]
+	if len(headers) == 0 && x.web.opts.Anonymous {
+		x.inv = invocationOf(x.backend.caller(AnonymousCaller), AnonymousCaller, "http")
+		return ""
 	}
 	if len(headers) != 1 {
-		return inv, "a bearer token is due: send one header Authorization: Bearer TOKEN"
+		return "a bearer token is due: send one header Authorization: Bearer TOKEN"
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ")
 	if token = strings.TrimLeft(token, " "); !strings.EqualFold(scheme, "bearer") || token == "" {
-		return inv, "a bearer token is due: write Authorization: Bearer TOKEN"
+		return "a bearer token is due: write Authorization: Bearer TOKEN"
 	}
-	caller := b.authenticate(token)
+	caller := x.backend.authenticate(token)
 	if caller == nil {
-		return inv, "the token is no caller's"
+		return "the token is no caller's"
 	}
-	return invocationOf(caller, caller.Name, "http"), ""
+	x.inv = invocationOf(caller, caller.Name, "http")
+	return ""
 }
 
 // limitWrite gives an answer of this size its time to be written. For small ones on one

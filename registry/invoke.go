@@ -21,20 +21,20 @@ func (r *Registry) Invoke(ctx context.Context, req Request) (json.RawMessage, er
 	subject := effects.Subject{Kind: effects.Operation, Name: clip(req.Operation)}
 	e, ok := r.entries[req.Operation]
 	if !ok {
-		return nil, r.record(ctx, req, subject, started, nil, unknown(req.Operation))
+		return nil, r.record(ctx, &req, subject, started, nil, unknown(req.Operation))
 	}
 	subject = e.Subject()
 	if reasons := e.denial(req.Invocation); reasons != nil {
-		return nil, r.record(ctx, req, subject, started, nil, denied(e.Name, reasons))
+		return nil, r.record(ctx, &req, subject, started, nil, denied(e.Name, reasons))
 	}
 	params, err := e.checkParams(req.Params)
 	if err == nil && req.depth >= MaxNesting {
 		err = tooDeep(e.Name)
 	}
 	if err != nil {
-		return nil, r.record(ctx, req, subject, started, nil, err)
+		return nil, r.record(ctx, &req, subject, started, nil, err)
 	}
-	call := e.newCall(r, req, params)
+	call := e.newCall(r, &req, params)
 	limited := e.deadline(ctx, req.Invocation, started)
 	defer limited.end()
 	result, failure := e.run(limited, call)
@@ -43,7 +43,7 @@ func (r *Registry) Invoke(ctx context.Context, req Request) (json.RawMessage, er
 	} else {
 		failure = boundFailure(failure, call.limit)
 	}
-	if err := r.record(ctx, req, subject, started, result, failure); err != nil {
+	if err := r.record(ctx, &req, subject, started, result, failure); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -65,7 +65,7 @@ func (e *entry) denial(inv effects.Invocation) []effects.Reason {
 	return nil
 }
 
-func (e *entry) newCall(r *Registry, req Request, params json.RawMessage) *Call {
+func (e *entry) newCall(r *Registry, req *Request, params json.RawMessage) *Call {
 	limit := e.output
 	if n := req.Invocation.MaxOutput(); n > 0 && n < limit.Bytes {
 		limit = Limit{Name: "max_output", Whose: callerName(req.Invocation), Bytes: n}
@@ -125,7 +125,7 @@ func callerName(inv effects.Invocation) string {
 }
 
 // record tells the observer, and returns failure as a plain error.
-func (r *Registry) record(ctx context.Context, req Request, s effects.Subject, started time.Time, result json.RawMessage, failure *Error) error {
+func (r *Registry) record(ctx context.Context, req *Request, s effects.Subject, started time.Time, result json.RawMessage, failure *Error) error {
 	if r.observer != nil {
 		r.observer.Observe(ctx, Event{
 			Subject: s, Invocation: req.Invocation, Peer: req.Peer, Started: started, Duration: time.Since(started),
