@@ -139,7 +139,7 @@ func TestEveryReasonIsOfSomethingMeasured(t *testing.T) {
 	quantity := func(pattern string) bool {
 		return slices.ContainsFunc(quantities, func(q quantity) bool { return like(pattern, q.name) })
 	}
-	any := func(pattern string, list []string) bool {
+	among := func(pattern string, list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return like(pattern, s) })
 	}
 	seen := map[string]bool{}
@@ -149,7 +149,7 @@ func TestEveryReasonIsOfSomethingMeasured(t *testing.T) {
 		}
 		seen[r.Name] = true
 		for _, p := range r.places {
-			if !any(p.table, tables) || !any(p.row, rows) || !any(p.other, rows) || !quantity(p.quantity) {
+			if !among(p.table, tables) || !among(p.row, rows) || !among(p.other, rows) || !quantity(p.quantity) {
 				t.Errorf("%s: nothing is measured at %+v", r.Name, p)
 			}
 		}

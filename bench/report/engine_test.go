@@ -36,17 +36,14 @@ func TestWrongAnswersOfTheEngineAreFound(t *testing.T) {
 	if same([]byte("a"), []byte("b")) == nil {
 		t.Error("a wrong result was taken")
 	}
+	if typedBare(3) != nil {
+		t.Error("the bare function gives another value")
+	}
 	if counted(1, 2) == nil {
 		t.Error("a wrong count was taken")
 	}
 	if typedPlain(json.RawMessage(`{"text": "spaced"}`)) == nil {
 		t.Error("another encoding was taken")
-	}
-}
-
-func TestOpenWithOperations(t *testing.T) {
-	if err := openWith(many(3, true)); err != nil {
-		t.Error(err)
 	}
 }
 

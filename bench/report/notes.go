@@ -17,15 +17,16 @@ const (
 		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
 		"Cupule runs with everything on: a caller with authority, a list of operations, timeout and output limit; effects to decide on; a " +
 		"deadline and an event for each call. grpc-go stands here for reference: it brings its own client and its own encoding."
-	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does encoding/json both ways."
+	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does " +
+		"encoding/json both ways. jhttp is jrpc2's bridge from HTTP, and go-ethereum's server is a handler itself."
 	noteOutbound    = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
 		"hand-written client has no deadlines, no limits and no checks. The clients of go-sdk and mcp-go return decoded results and have no " +
 		"raw ones; the row \"typed result\" is what compares with them like for like."
 	noteOutboundSDK = "With this child most of the time is the child's, and the protocol decides how much: Cupule, go-sdk and mcp-go speak the newest " +
 		"revision with it, the hand-written client an older one, which this child answers faster. So one row has Cupule pinned to that revision."
-	noteOneCall = "Start, handshake, list of tools, one call, end. All of it is done for every call."
+	noteOneCall = "Start, handshake, list of tools, one call, end. All of it is done for every call; over HTTP a connection takes the place of the child."
 	notePaced   = "Calls one by one with a pause of 25 ms before each, so that a spare is ready; each call is timed alone. A call after a " +
-		"pause finds cold caches and a sleeping child, for which reason the long-lived session stands here once more."
+		"pause finds cold caches and a sleeping child, for which reason the sessions that last stand here once more. Over HTTP there is nothing to start, and so no spare."
 	noteLarge = "Each client and each size has processes of its own. Throughput counts bytes of text; peak memory is of the client's " +
 		"process, its program included. go-sdk reads through a transport without its own bound of 16 MiB on a line."
 	noteWhole = "The same raw client everywhere: directly on the child's standard input and output, and on a unix socket to a gateway " +
