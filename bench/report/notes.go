@@ -7,11 +7,11 @@ const (
 		"strictly and encodes. Below it the same function stands with `json.Unmarshal` and `json.Marshal` around it and nothing else, and then " +
 		"called directly with a Go value, as code does that needs no call by name."
 	noteGrowth = "Rows take turns, and garbage is collected before each sample. `rpc.discover` is asked by a caller who may use every " +
-		"operation; the reply is the whole document, 50 MB for 100,000 operations, and its client runs in this process too. Start-up is " +
+		"operation; the reply is the whole document, 69 MB for 100,000 operations, and its client runs in this process too. Start-up is " +
 		"`OpenConfig` from a configuration in memory until it could serve, and its end. Compiling the schemas is what the two rows " +
 		"of start-up differ in."
 	notePayload = "As above. All callers share one connection. Of a megabyte there are 4 of them at most: beyond 4 MiB of requests in flight " +
-		"on one connection Cupule refuses by its defaults, which nobody else does."
+		"on one connection Cupule refuses more by its defaults."
 	noteInbound = "Every server runs in a process of its own, and allocations are that process's alone. One raw client drives them all: " +
 		"frames encoded beforehand, each caller with one call in flight, all callers on one connection, replies matched by their id and " +
 		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
@@ -19,7 +19,7 @@ const (
 		"deadline and an event for each call. grpc-go stands here for reference: it brings its own client and its own encoding."
 	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does " +
 		"encoding/json both ways. jhttp is jrpc2's bridge from HTTP, and go-ethereum's server is a handler itself."
-	noteOutbound    = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
+	noteOutbound = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
 		"hand-written client has no deadlines, no limits and no checks. The clients of go-sdk and mcp-go return decoded results and have no " +
 		"raw ones; the row \"typed result\" is what compares with them like for like."
 	noteOutboundSDK = "With this child most of the time is the child's, and the protocol decides how much: Cupule, go-sdk and mcp-go speak the newest " +
