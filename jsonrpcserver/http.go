@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
 )
 
 // maxHTTPHeader bounds the header of a request, in bytes.
