@@ -178,3 +178,34 @@ func allTables() []string {
 	}
 	return list
 }
+
+func TestGapsThatWereLookedInto(t *testing.T) {
+	for _, test := range []struct {
+		gap
+		want string
+	}{
+		{gap{"outbound", clients.CupuleTyped, clients.MCPGo, quantityTime}, "typed results"},
+		{gap{"outbound-http", clients.CupuleTyped, clients.MCPGo, quantityTime}, "typed results"},
+		{gap{"inbound", servers.CupuleLength, servers.Floor, quantityTime}, "headers of a message"},
+		{gap{"inbound", servers.CupuleTyped, servers.Floor, quantityTime}, "typed operations"},
+		{gap{"inbound", servers.Cupule, servers.Floor, quantityAllocated}, "memory of a call"},
+		{gap{"inbound-http", servers.CupuleHTTP, servers.PlainHTTP, quantityTime}, "a plain handler"},
+		{gap{"payload", servers.Cupule, servers.GRPC, quantityTime}, "no JSON"},
+		{gap{"payload", servers.Cupule, servers.NetRPC, quantityAllocated}, "copies of a large message"},
+		{gap{"whole", servers.CupuleDefault, servers.SDKProxy, quantityTime}, "a session for each call"},
+		{gap{"whole", servers.CupuleGateway, direct, quantityTime}, "a gateway in between"},
+		{gap{"outbound-gosdk", clients.Cupule, clients.Floor, quantityTime}, "the newer protocol"},
+		{gap{"outbound-gosdk", clients.CupulePinned, clients.Floor, quantityTime}, "two processes on two cores"},
+		{gap{"outbound-http", clients.Cupule, clients.Floor, quantityTime}, "HTTP connections"},
+		{gap{"outbound", clients.Cupule, clients.Floor, quantityAllocated}, "a deadline for each call"},
+		{gap{"onecall", clients.CupuleOneCall, clients.FloorOneCall, quantityAllocations}, "memory of a session"},
+		{gap{"paced", clients.CupuleWarm, clients.Floor, quantityTime}, "a session for each call"},
+		{gap{"large 32 MiB", clients.Cupule, clients.MCPGo, quantityPeak}, "large results in memory"},
+		{gap{"engine", rowTyped, rowTypedPlain, quantityTime}, "the typed helper"},
+		{gap{"inbound-http", servers.CupuleHTTP, servers.PlainHTTP, quantityPeak}, notKnown},
+	} {
+		if got := reasonFor(test.gap); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.gap, got, test.want)
+		}
+	}
+}
