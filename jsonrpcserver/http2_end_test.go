@@ -44,7 +44,7 @@ func TestHTTP2DrainCancels(t *testing.T) {
 // A body that is begun gives its memory back when its stream is reset, its connection goes
 // or its time is over, and others on the connection are read meanwhile.
 func TestHTTP2HalfBodies(t *testing.T) {
-	s, l := httpsListener(t, Backend{}, &Options{MessageTimeout: 500 * time.Millisecond})
+	s, l := httpsListener(t, Backend{}, &Options{MessageTimeout: time.Second})
 	for name, end := range map[string]func(p *h2peer, id uint32){
 		"reset":   func(p *h2peer, id uint32) { p.reset(id) },
 		"hang-up": func(p *h2peer, _ uint32) { _ = p.conn.Close() },

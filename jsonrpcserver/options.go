@@ -50,7 +50,8 @@ type Options struct {
 	// MaxInFlight bounds the calls in flight on one connection, MaxInFlightBytes their requests.
 	MaxInFlight      int
 	MaxInFlightBytes int
-	// MaxCalls bounds the calls in flight on all connections, MaxConnections those.
+	// MaxCalls bounds the calls in flight on all connections, MaxConnections those, and
+	// likewise the requests over HTTP/2 that run no call, beyond one of each connection.
 	MaxCalls       int
 	MaxConnections int
 

@@ -58,7 +58,7 @@ func beginning(config *tls.Config) []byte {
 func TestHandshakes(t *testing.T) {
 	hello := beginning(&tls.Config{InsecureSkipVerify: true})
 	old := beginning(&tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
-	short := &Options{GreetTimeout: 300 * time.Millisecond, MessageTimeout: 300 * time.Millisecond}
+	short := &Options{GreetTimeout: time.Second, MessageTimeout: time.Second}
 	for _, row := range []struct {
 		name string
 		sent []byte
@@ -78,6 +78,7 @@ func TestHandshakes(t *testing.T) {
 		{"SSLv2", append([]byte{0x80, 0x2e, 1, 3, 1}, make([]byte, 43)...), nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			secureListeners(t, row.opts, func(t *testing.T, s *Server, l *Listener, honest func()) {
 				c := dial(t, l, false)
 				_, _ = c.conn.Write(row.sent)
