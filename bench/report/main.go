@@ -75,7 +75,7 @@ func interrupted(ctx context.Context, err error) error {
 
 // report measures what the settings ask for, and judges it.
 func (l *lab) report(s settings) (report, error) {
-	began := time.Now()
+	began, on := time.Now(), machine() // of the commit that is measured, whatever is committed meanwhile
 	tables, err := l.measure(s.only)
 	if err != nil {
 		return report{}, err
@@ -88,7 +88,7 @@ func (l *lab) report(s settings) (report, error) {
 	}
 	return report{
 		settings: s, Tables: tables, Verdicts: verdicts, Unseen: unseen(tables),
-		Machine: machine(), Took: time.Since(began).Round(time.Second),
+		Machine: on, Took: time.Since(began).Round(time.Second),
 	}, nil
 }
 
