@@ -41,7 +41,7 @@ func newTransport(s *config.Server, v *variables) (*http.Transport, error) {
 	t := &http.Transport{
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConnsPerHost:    8,
+		MaxIdleConnsPerHost:    64, // as many as many callers use, or they would connect anew all the time
 		IdleConnTimeout:        idleConn,
 		Protocols:              new(http.Protocols),
 	}

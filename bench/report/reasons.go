@@ -110,8 +110,7 @@ func outboundReasons() []reason {
 			"for deadline, decision, event and strict reading. The child needs 188 to 213 us of it with either, and competes for the same cores: so the difference " +
 			"is small and moves from run to run.",
 			[]gap{{table: "outbound-gosdk", row: clients.CupulePinned, quantity: quantityTime}}},
-		{"HTTP connections", "Cupule keeps eight idle connections to a server, the hand-written client 256. With 64 callers Cupule therefore opens connections all the time (about 70 in 2000 calls), and the hand-written client none; " +
-			"each has a gate in front, which bounds what is read, with a buffer of 64 KiB. Keeping 64 instead took 6% off the time of a call: half of the gap with the trivial server and all of it with the one built on go-sdk. " +
+		{"HTTP connections", "in front of each connection is a gate, which bounds what is read, with a buffer of 64 KiB; it looks at each byte of a header and each chunk before package http does. " +
 			"The rest are contexts with deadlines, 15% of what a call allocates, and reading an answer under limits.",
 			[]gap{{table: "outbound-http*", row: "cupule*"}, {table: "paced-http*", row: clients.Cupule}}},
 		{"a connection of one's own", "over HTTP each session of one call opens a connection, as the others do too; Cupule's has a gate in front with a buffer of 64 KiB, most of what it allocates.",
