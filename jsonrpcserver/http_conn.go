@@ -20,13 +20,14 @@ func (l calmListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &calmConn{Conn: conn, opened: time.Now()}, nil
+	return newCalmConn(conn), nil
 }
 
-// calmConn sets timers less often than it is told to. net/http moves the read deadline six
-// times for a request, nearly always to a later time: so the timer that is set stays, and
-// the Read that it ends too early sets it anew. And net/http ends a Read by a deadline in
-// the past after each request: where that Read hasn't begun, a word to it is enough.
+// calmConn does less than it is told to, since net/http tells a connection much for each
+// request. It moves the read deadline six times, nearly always to a later one: so the timer
+// that is set stays, and the Read that it ends too early sets it anew. And while a handler
+// runs it reads one byte, to see whether the peer hangs up, and ends that by a deadline in
+// the past: so that Read begins when the handler has run for a while, which few do.
 type calmConn struct {
 	net.Conn
 	opened time.Time
@@ -35,6 +36,22 @@ type calmConn struct {
 	reading bool       // a Read is in the connection below
 	due     time.Time  // the deadline; zero for none
 	armed   time.Time  // when the timer fires or fired, no later than due; zero for never
+
+	held    sync.Cond   // a Read of one byte waits for its time, or to be ended
+	holds   int         // such Reads so far
+	seen    int         // of those, at the last tick
+	waits   bool        // one does
+	watched bool        // ticks follow
+	ticks   *time.Timer // call lookAfter
+}
+
+// holdTick is how long a Read of one byte waits, once or twice.
+const holdTick = 20 * time.Millisecond
+
+func newCalmConn(conn net.Conn) *calmConn {
+	c := &calmConn{Conn: conn, opened: time.Now()}
+	c.held.L = &c.mu
+	return c
 }
 
 // SetReadDeadline bounds this Read and those to come.
@@ -42,6 +59,9 @@ func (c *calmConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.due = t
+	if c.waits && c.past() {
+		c.held.Signal()
+	}
 	if t.IsZero() || !c.armed.IsZero() && !t.Before(c.armed) || c.past() && !c.reading {
 		return nil
 	}
@@ -63,6 +83,9 @@ func (c *calmConn) SetDeadline(t time.Time) error {
 
 // Read reads what has come. net/http never has two at once.
 func (c *calmConn) Read(p []byte) (int, error) {
+	if len(p) == 1 {
+		c.hold()
+	}
 	for c.begin() {
 		n, err := c.Conn.Read(p)
 		early := c.end(err)
@@ -71,6 +94,58 @@ func (c *calmConn) Read(p []byte) (int, error) {
 		}
 	}
 	return 0, os.ErrDeadlineExceeded
+}
+
+// hold waits until the Read has waited for a tick, or is to end.
+func (c *calmConn) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds++
+	if !c.watched {
+		c.watch()
+	}
+	for c.waits = true; c.waits && !c.past(); {
+		c.held.Wait()
+	}
+	c.waits = false
+}
+
+// watch has lookAfter called after a tick. The mutex is held.
+func (c *calmConn) watch() {
+	c.watched, c.seen = true, c.holds
+	if c.ticks == nil {
+		c.ticks = time.AfterFunc(holdTick, c.lookAfter)
+		return
+	}
+	c.ticks.Reset(holdTick)
+}
+
+// lookAfter lets the Read begin that waited at the last tick too, and ticks on while there
+// are new ones.
+func (c *calmConn) lookAfter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.seen != c.holds:
+		c.watch()
+		return
+	case c.waits:
+		c.waits = false
+		c.held.Signal()
+	}
+	c.watched = false
+}
+
+// Close closes the connection.
+func (c *calmConn) Close() error {
+	c.mu.Lock()
+	if c.ticks != nil {
+		c.ticks.Stop()
+	}
+	c.waits = false
+	c.held.Signal()
+	c.mu.Unlock()
+	return c.Conn.Close()
 }
 
 // begin reports whether there is time to read. A timer that fired too early is set anew.

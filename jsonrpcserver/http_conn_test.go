@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,8 @@ func calmPair(t *testing.T) (calm *calmConn, under *countedConn, peer net.Conn) 
 	mine, peer := net.Pipe()
 	t.Cleanup(func() { _ = mine.Close(); _ = peer.Close() })
 	under = &countedConn{Conn: mine}
-	return &calmConn{Conn: under, opened: time.Now()}, under, peer
+	c := newCalmConn(under)
+	return c, under, peer
 }
 
 // A deadline is kept to the moment, whatever was set before it.
@@ -113,6 +115,91 @@ func TestCalmSetsFewTimers(t *testing.T) {
 		}
 		if under.set > 2*requests+10 {
 			t.Errorf("%d timers set", under.set)
+		}
+	})
+}
+
+// readConn counts what is read.
+type readConn struct {
+	net.Conn
+	reads atomic.Int64
+}
+
+func (c *readConn) Read(p []byte) (int, error) {
+	c.reads.Add(1)
+	return c.Conn.Read(p)
+}
+
+// A Read of one byte, by which net/http learns that a peer hangs up, doesn't begin where it
+// is ended soon, begins where it isn't, and ends with the connection.
+func TestCalmHoldsReadsOfOneByte(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		end   func(*calmConn)
+		reads int64
+	}{
+		{"ended soon", holdTick / 2, func(c *calmConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) }, 0},
+		{"ended at once", 0, func(c *calmConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) }, 0},
+		{"closed soon", holdTick / 2, func(c *calmConn) { _ = c.Close() }, 1},
+		{"ended late", 3 * holdTick, func(c *calmConn) { _ = c.SetReadDeadline(time.Unix(1, 0)) }, 1},
+		{"closed late", 3 * holdTick, func(c *calmConn) { _ = c.Close() }, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mine, peer := net.Pipe()
+				defer peer.Close()
+				under := &readConn{Conn: mine}
+				c := newCalmConn(under)
+				defer c.Close()
+				for range 3 { // the ticker has run before
+					under.reads.Store(0)
+					ended := make(chan error, 1)
+					go func() {
+						_, err := c.Read(make([]byte, 1))
+						ended <- err
+					}()
+					time.Sleep(test.after)
+					synctest.Wait()
+					began := time.Now()
+					test.end(c)
+					if err := <-ended; err == nil || time.Since(began) > 0 || under.reads.Load() != test.reads {
+						t.Errorf("%v after %v, %d reads", err, time.Since(began), under.reads.Load())
+					}
+					_ = c.SetReadDeadline(time.Time{})
+					time.Sleep(test.after)
+				}
+			})
+		})
+	}
+}
+
+// The end of a peer is seen within two ticks, and what it sends is kept for whoever reads next.
+func TestCalmSeesThePeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, peer := calmPair(t)
+		defer c.Close()
+		began := time.Now()
+		go func() { _, _ = peer.Write([]byte("x")) }()
+		if n, err := c.Read(make([]byte, 1)); n != 1 || err != nil || time.Since(began) > 2*holdTick {
+			t.Error(n, err, time.Since(began))
+		}
+		go func() { _, _ = peer.Write([]byte("yz")) }()
+		go func() {
+			time.Sleep(holdTick / 2)
+			_ = c.SetReadDeadline(time.Unix(1, 0))
+		}()
+		if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(n, err)
+		}
+		_ = c.SetReadDeadline(time.Time{})
+		if n, err := io.ReadAtLeast(c, make([]byte, 10), 2); n != 2 || err != nil {
+			t.Error(n, err)
+		}
+		began = time.Now()
+		_ = peer.Close()
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) || time.Since(began) > 2*holdTick {
+			t.Error(err, time.Since(began))
 		}
 	})
 }
