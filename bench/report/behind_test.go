@@ -202,7 +202,8 @@ func TestGapsThatWereLookedInto(t *testing.T) {
 		{gap{"paced", clients.CupuleWarm, clients.Floor, quantityTime}, "a session for each call"},
 		{gap{"large 32 MiB", clients.Cupule, clients.MCPGo, quantityPeak}, "large results in memory"},
 		{gap{"engine", rowTyped, rowTypedPlain, quantityTime}, "the typed helper"},
-		{gap{"inbound-http", servers.CupuleHTTP, servers.PlainHTTP, quantityPeak}, notKnown},
+		{gap{"inbound-http", servers.CupuleHTTP, servers.PlainHTTP, quantityPeak}, "a service at rest"},
+		{gap{"onecall-http", clients.CupuleOneCall, clients.FloorOneCall, quantityTime}, "asking what a server speaks"},
 	} {
 		if got := reasonFor(test.gap); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.gap, got, test.want)
