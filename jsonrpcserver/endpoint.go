@@ -207,7 +207,7 @@ func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
 		}
 		who, peer := l.endpoint.welcome(conn)
 		if l.tls != nil {
-			conn = tls.Server(&firmConn{Conn: conn, limit: s.opts.WriteTimeout}, l.tls)
+			conn = tls.Server(newFirmConn(conn, s.opts.WriteTimeout), l.tls)
 		}
 		timing := timedFully
 		if l.endpoint.Scheme == "unix" {

@@ -135,11 +135,9 @@ func (st *stream) waitForPeer() bool {
 			st.unread.Wait()
 			continue
 		}
-		st.waits = true
 		st.mu.Unlock()
-		st.write()
+		st.leave(st.write)
 		st.mu.Lock()
-		st.waits = false
 	}
 	return true
 }

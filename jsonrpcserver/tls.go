@@ -14,15 +14,20 @@ import (
 // while it reads, and closing would wait for that.
 type firmConn struct {
 	net.Conn
-	limit time.Duration
-	due   atomic.Int64 // the deadline of whoever writes, in nanoseconds since 1970; 0 for none
+	limit  time.Duration
+	opened time.Time    // by a clock that nobody sets
+	due    atomic.Int64 // the deadline of whoever writes, in nanoseconds after that; 0 for none
+}
+
+func newFirmConn(conn net.Conn, limit time.Duration) *firmConn {
+	return &firmConn{Conn: conn, limit: limit, opened: time.Now()}
 }
 
 // SetWriteDeadline bounds the writes to come.
 func (c *firmConn) SetWriteDeadline(t time.Time) error {
 	due := int64(0)
 	if !t.IsZero() {
-		due = t.UnixNano()
+		due = int64(t.Sub(c.opened))
 	}
 	c.due.Store(due)
 	return c.Conn.SetWriteDeadline(t) // for one that waits already
@@ -35,11 +40,11 @@ func (c *firmConn) SetDeadline(t time.Time) error {
 
 // Write writes a record. It is used by one goroutine at a time.
 func (c *firmConn) Write(p []byte) (int, error) {
-	last := time.Now().Add(c.limit)
-	if due := c.due.Load(); due != 0 && due < last.UnixNano() {
-		last = time.Unix(0, due)
+	last := time.Since(c.opened) + c.limit
+	if due := time.Duration(c.due.Load()); due != 0 {
+		last = min(last, due)
 	}
-	_ = c.Conn.SetWriteDeadline(last)
+	_ = c.Conn.SetWriteDeadline(c.opened.Add(last))
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = c.Conn.Close()
@@ -67,7 +72,7 @@ func (l firmListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &firmConn{Conn: conn, limit: l.limit}, nil
+	return newFirmConn(conn, l.limit), nil
 }
 
 // shakeHands completes a handshake within the time for greetings, unless the server stops.

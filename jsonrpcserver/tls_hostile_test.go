@@ -151,7 +151,7 @@ func TestFirmConn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				defer ours.Close()
-				c := &firmConn{Conn: theirs, limit: limit}
+				c := newFirmConn(theirs, limit)
 				go func() { _, _ = io.ReadFull(ours, make([]byte, 3*5)) }()
 				for range 3 { // each in its own time
 					if _, err := c.Write(make([]byte, 5)); err != nil {

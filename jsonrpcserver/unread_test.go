@@ -32,8 +32,10 @@ func TestUnreadRefusalsWait(t *testing.T) {
 			}
 			c.send(`{"jsonrpc":"2.0","method":"echo","id":2}`)
 		}()
-		for s.unread.Load() < maxSurplus+ownSurplus+writerCost {
-			runtime.Gosched()
+		for guard := time.Now().Add(hang); s.unread.Load() < maxSurplus+ownSurplus+writerCost; runtime.Gosched() {
+			if time.Now().After(guard) {
+				t.Fatal("no refusals wait")
+			}
 		}
 		if now := runtime.NumGoroutine(); now > before+1 {
 			t.Errorf("%d goroutines, and %d while refusals wait", before, now)

@@ -94,7 +94,7 @@ func (c *cli) say(err error) {
 		c.sayFailure(failure, err)
 		return
 	}
-	if broken, ok := errors.AsType[*config.Error](err); ok && broken.Error() == err.Error() {
+	if _, ok := errors.AsType[*config.Error](err); ok && !ofAnEdit(err) {
 		fmt.Fprintln(c.talk, err) // in the form that editors jump to
 		return
 	}
@@ -146,4 +146,11 @@ func at(position string) string {
 		return ""
 	}
 	return " (" + position + ")"
+}
+
+// ofAnEdit reports whether the problems are those of a file as an edit would have made it:
+// their places are none that the user could look at.
+func ofAnEdit(err error) bool {
+	broken, ok := errors.AsType[*config.Error](err)
+	return ok && broken.Error() != err.Error()
 }

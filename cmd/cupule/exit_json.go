@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cupule/cupule/config"
 	"github.com/cupule/cupule/jsonrpcserver"
 	"github.com/cupule/cupule/registry"
 	"github.com/sourcegraph/jsonrpc2"
@@ -48,11 +47,7 @@ func wireForm(exit int, err error) any {
 		Message string `json:"message"`
 		Data    data   `json:"data"`
 	}{err.Error(), data{Kind: kind}}
-	var edited bool // the problems are of a file as it would have become
-	if broken, ok := errors.AsType[*config.Error](err); ok {
-		edited = broken.Error() != err.Error()
-	}
-	if problems, other := problemsOf(err); other == nil && !edited {
+	if problems, other := problemsOf(err); other == nil && !ofAnEdit(err) {
 		form.Message, form.Data = "the configuration has problems", data{"configuration", problems}
 	}
 	return form

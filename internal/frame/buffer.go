@@ -56,7 +56,7 @@ func (m *Messages) needed(limit int) (size, claim int) {
 	case left < len(m.buf):
 		return len(m.buf), m.held
 	}
-	return max(limit, left) + 1, limit + 1
+	return min(32*left, max(limit, left)+1), limit + 1
 }
 
 // claim asks for room unless that much is held already.

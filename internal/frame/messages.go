@@ -51,7 +51,7 @@ type Room interface {
 
 // Messages reads messages in either framing. It has a buffer of less than 5 KiB, one of
 // 64 KiB for longer messages and while much arrives, and for still longer ones one that is
-// as long as the message, or as the limit where its length isn't known. Next may
+// as long as the message, or grows up to the limit where its length isn't known. Next may
 // be called again after a read error that is temporary, such as a deadline. Not safe for
 // concurrent use.
 type Messages struct {
