@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/cupule/cupule/bench/internal/clients"
 	"github.com/cupule/cupule/bench/internal/measure"
@@ -42,7 +43,7 @@ func bars() []bar {
 
 func engineBars() []bar {
 	return []bar{{
-		text: "an allowing decision allocates nothing", table: "engine", column: "time", of: rowDecide,
+		text: titleEngine + ": an allowing decision allocates nothing", table: "engine", column: "time", of: rowDecide,
 		most: 0.01, count: allocationsOf,
 	}}
 }
@@ -52,44 +53,51 @@ func inboundBars() []bar {
 	most := map[int]float64{1: 1.1, 8: 1, 64: 1}
 	peers := []string{servers.Sourcegraph, servers.Creachadair, servers.Ethereum, servers.NetRPC}
 	for _, n := range manyCallers {
-		list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, servers.Floor, most[n]))
+		list = append(list, ratio("inbound", titleInbound, callersLabel(n), servers.Cupule, servers.Floor, most[n]))
 		for _, peer := range peers {
-			list = append(list, ratio("inbound", callersLabel(n), servers.Cupule, peer, 1))
+			list = append(list, ratio("inbound", titleInbound, callersLabel(n), servers.Cupule, peer, 1))
 		}
 	}
 	for _, n := range manyCallers {
-		list = append(list, ratio("inbound-http", callersLabel(n), servers.CupuleHTTP, servers.PlainHTTP, 1))
+		list = append(list, ratio("inbound-http", titleInboundHTTP, callersLabel(n), servers.CupuleHTTP, servers.PlainHTTP, 1))
 	}
 	return list
 }
 
 func outboundBars() []bar {
 	var list []bar
+	lasting := titleLasting + trivialChild
 	for _, n := range manyCallers {
 		list = append(list,
-			ratio("outbound", callersLabel(n), clients.Cupule, clients.Floor, 1.2),
-			ratio("outbound", callersLabel(n), clients.Cupule, clients.MCPGo, 1))
+			ratio("outbound", lasting, callersLabel(n), clients.Cupule, clients.Floor, 1.2),
+			ratio("outbound", lasting, callersLabel(n), clients.Cupule, clients.MCPGo, 1))
 	}
 	return append(list,
-		ratio("outbound", callersLabel(1), clients.Cupule, clients.SDK, 1/2.),
-		ratio("outbound", callersLabel(64), clients.Cupule, clients.SDK, 1/5.),
-		ratio("onecall", callersLabel(1), clients.CupuleOneCall, clients.FloorOneCall, 1.15),
-		ratio("paced", callersLabel(1), clients.CupuleWarm, clients.Cupule, 2))
+		ratio("outbound", lasting, callersLabel(1), clients.Cupule, clients.SDK, 1/2.),
+		ratio("outbound", lasting, callersLabel(64), clients.Cupule, clients.SDK, 1/5.),
+		ratio("onecall", titleOneCall+trivialChild, callersLabel(1), clients.CupuleOneCall, clients.FloorOneCall, 1.15),
+		ratio("paced", titlePaced+trivialChild, callersLabel(1), clients.CupuleWarm, clients.Cupule, 2))
 }
 
 func largeBars() []bar {
 	var list []bar
 	for _, size := range []string{"256 KiB", "4 MiB"} {
-		list = append(list, ratio("large "+size, size, clients.Cupule, clients.SDK, 1/8.), bar{
-			text: "a result of " + size + " allocates at most 3 times its size", table: "large " + size, column: size,
+		title := titleLarge(size, trivialChild)
+		list = append(list, ratio("large "+size, title, size, clients.Cupule, clients.SDK, 1/8.), bar{
+			text: title + ": allocated at most 3 times the size", table: "large " + size, column: size,
 			of: clients.Cupule, most: 3, count: allocatedShare,
 		})
 	}
 	return list
 }
 
-func ratio(table, column, of, beside string, most float64) bar {
-	return bar{text: fmt.Sprintf("%s, %s: %s to %s", table, column, of, beside), table: table, column: column, of: of, beside: beside, most: most}
+// ratio is the bar on a row's time as a share of another's, in a column of the table with this title.
+func ratio(table, title, column, of, beside string, most float64) bar {
+	where := title
+	if !strings.Contains(title, column) {
+		where += ", " + column
+	}
+	return bar{text: fmt.Sprintf("%s: %s to %s", where, of, beside), table: table, column: column, of: of, beside: beside, most: most}
 }
 
 func allocationsOf(r measure.Result, _ measure.Load) float64 { return r.Allocs() }
@@ -154,7 +162,7 @@ func reported(tables []table) []verdict {
 	handler, _ := c.result(rowHandler)
 	above := invoke.Median() - handler.Median()
 	return []verdict{
-		{Text: "an allowing decision", Got: duration(decide.Median()), Want: "under 20 ns", Holds: decide.Median() < 20},
-		{Text: "Invoke without schema, above its handler", Got: duration(above), Want: "under 1 us", Holds: above < 1e3},
+		{Text: titleEngine + ": an allowing decision", Got: duration(decide.Median()), Want: "under 20 ns", Holds: decide.Median() < 20},
+		{Text: titleEngine + ": Invoke without schema, above its handler", Got: duration(above), Want: "under 1 us", Holds: above < 1e3},
 	}
 }

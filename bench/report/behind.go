@@ -18,13 +18,15 @@ type quantity struct {
 	least float64                      // a difference that is worth a word
 }
 
-// quantities are what rows are compared by.
-var quantities = []quantity{
-	{quantityTime, measure.Result.Median, 0},
-	{quantityAllocations, measure.Result.Allocs, 0.5},
-	{quantityAllocated, measure.Result.Bytes, 32},
-	{quantityPeak, peakOf, leastPeak},
-}
+// What rows are compared by: in time, and in memory.
+var (
+	inTime   = []quantity{{quantityTime, measure.Result.Median, 0}}
+	inMemory = []quantity{
+		{quantityAllocations, measure.Result.Allocs, 0.5},
+		{quantityAllocated, measure.Result.Bytes, 32},
+		{quantityPeak, peakOf, leastPeak},
+	}
+)
 
 // leastPeak is a difference of peaks that two runs of one program don't show: one collection
 // of garbage earlier or later makes less.
@@ -51,20 +53,27 @@ type lag struct {
 	Reasons    []string // their names
 }
 
-// behind lists for each table every row of Cupule's that needs more than another's.
-func behind(tables []table) []lags {
+// slower lists for each table every row of Cupule's that takes longer than another.
+func slower(tables []table) []lags { return behind(tables, inTime) }
+
+// hungrier lists those that need more memory.
+func hungrier(tables []table) []lags { return behind(tables, inMemory) }
+
+// behind lists for each table every row of Cupule's that needs more of some quantities than
+// another.
+func behind(tables []table, of []quantity) []lags {
 	var list []lags
 	for _, t := range tables {
-		of := lags{Title: t.Title}
+		found := lags{Title: t.Title}
 		for _, row := range t.names() {
 			for _, other := range t.rivals(row) {
-				if l := t.lag(row, other); len(l.Parts) > 0 {
-					of.Lines = append(of.Lines, l)
+				if l := t.lag(row, other, of); len(l.Parts) > 0 {
+					found.Lines = append(found.Lines, l)
 				}
 			}
 		}
-		if len(of.Lines) > 0 {
-			list = append(list, of)
+		if len(found.Lines) > 0 {
+			list = append(list, found)
 		}
 	}
 	return list
@@ -85,9 +94,9 @@ func (t table) rivals(row string) []string {
 // ours tells Cupule's rows by their names.
 func ours(row string) bool { return strings.HasPrefix(row, "cupule") }
 
-func (t table) lag(row, other string) lag {
+func (t table) lag(row, other string, of []quantity) lag {
 	l := lag{Row: row, Other: other}
-	for _, q := range quantities {
+	for _, q := range of {
 		where := t.exceeds(q, row, other)
 		if len(where) == 0 {
 			continue
@@ -153,8 +162,9 @@ func times(mine, theirs float64) string {
 	}
 }
 
-// explained returns the reasons that a list of lags names, in their order.
-func explained(list []lags) []reason {
+// explained returns the reasons that lists of lags name, in their order.
+func explained(lists ...[]lags) []reason {
+	list := slices.Concat(lists...)
 	var used []reason
 	for _, r := range reasons() {
 		if slices.ContainsFunc(list, func(l lags) bool { return l.names(r.Name) }) {
@@ -165,8 +175,8 @@ func explained(list []lags) []reason {
 }
 
 // unexplained reports whether a gap among the lags has no reason.
-func unexplained(list []lags) bool {
-	return slices.ContainsFunc(list, func(l lags) bool { return l.names(notKnown) })
+func unexplained(lists ...[]lags) bool {
+	return slices.ContainsFunc(slices.Concat(lists...), func(l lags) bool { return l.names(notKnown) })
 }
 
 func (l lags) names(reason string) bool {

@@ -13,13 +13,15 @@ import (
 	"github.com/cupule/cupule/bench/internal/servers"
 )
 
+var everything = slices.Concat(inTime, inMemory)
+
 // used is a result of a microsecond with these figures.
 func used(name string, allocs, bytes float64, peak int64) measure.Result {
 	return measure.Result{Name: name, Samples: []measure.Sample{{PerCall: 1e3, Allocs: allocs, Bytes: bytes, Peak: peak}}}
 }
 
 func TestBehindComparesEveryRowOfCupule(t *testing.T) {
-	got := behind([]table{small()})
+	got := behind([]table{small()}, everything)
 	want := []lags{{Title: "Echo", Lines: []lag{
 		{Row: servers.Cupule, Other: servers.Floor, Parts: []string{"time 1.20x (1 caller)"}, Reasons: got[0].Lines[0].Reasons},
 	}}}
@@ -28,7 +30,7 @@ func TestBehindComparesEveryRowOfCupule(t *testing.T) {
 	}
 	slow := small()
 	slow.Columns[0].Results[2] = result(servers.CupuleLength, 15*time.Microsecond)
-	if lines := behind([]table{slow})[0].Lines; len(lines) != 2 || lines[1].Row != servers.CupuleLength {
+	if lines := behind([]table{slow}, everything)[0].Lines; len(lines) != 2 || lines[1].Row != servers.CupuleLength {
 		t.Errorf("another row of Cupule's is not compared: %+v", lines)
 	}
 }
@@ -54,7 +56,7 @@ func TestBehindInEveryQuantity(t *testing.T) {
 	} {
 		tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
 		var parts []string
-		for _, l := range behind(tables) {
+		for _, l := range behind(tables, everything) {
 			parts = append(parts, l.Lines[0].Parts...)
 		}
 		if got := strings.Join(parts, "; "); got != test.want {
@@ -70,7 +72,7 @@ func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
 			used("cupule", float64(20+10*i), float64(2048+i), 0), used("x", 10, 1024, 0),
 		}})
 	}
-	line := func() string { return strings.Join(behind([]table{of})[0].Lines[0].Parts, "; ") }
+	line := func() string { return strings.Join(behind([]table{of}, everything)[0].Lines[0].Parts, "; ") }
 	if got, want := line(), "allocations 2.00x to 4.00x; bytes allocated 2.00x"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -80,12 +82,29 @@ func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
 	}
 }
 
+func TestTimeStandsApartFromMemory(t *testing.T) {
+	mine, theirs := used("cupule", 12, 4096, 40<<20), used("x", 9, 1024, 20<<20)
+	mine.Samples[0].PerCall *= 2
+	tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{mine, theirs}}}}}
+	for want, list := range map[string][]lags{
+		"time 2.00x": slower(tables),
+		"allocations 1.33x; bytes allocated 4.00x; peak memory 2.00x": hungrier(tables),
+	} {
+		if len(list) != 1 || strings.Join(list[0].Lines[0].Parts, "; ") != want {
+			t.Errorf("%+v, want %s", list, want)
+		}
+	}
+	if !unexplained(nil, hungrier(tables)) || unexplained(nil, nil) {
+		t.Error("of two lists only the first is looked at")
+	}
+}
+
 func TestPairsSayWhoIsCompared(t *testing.T) {
 	of := table{ID: "engine", Pairs: enginePairs, Columns: []column{{Label: "time", Results: []measure.Result{
 		result(rowHandler, 1), result(rowInvoke, 900), result(rowTyped, 3000), result(rowTypedPlain, 2000), result(rowTypedBare, 2),
 	}}}}
 	var got []string
-	for _, l := range behind([]table{of})[0].Lines {
+	for _, l := range behind([]table{of}, everything)[0].Lines {
 		got = append(got, l.Row+" / "+l.Other)
 	}
 	want := []string{rowInvoke + " / " + rowHandler, rowTyped + " / " + rowTypedPlain, rowTyped + " / " + rowTypedBare}
@@ -137,7 +156,7 @@ func TestOnlyReasonsThatAreUsedAreTold(t *testing.T) {
 func TestEveryReasonIsOfSomethingMeasured(t *testing.T) {
 	rows, tables := allRows(), allTables()
 	quantity := func(pattern string) bool {
-		return slices.ContainsFunc(quantities, func(q quantity) bool { return like(pattern, q.name) })
+		return slices.ContainsFunc(everything, func(q quantity) bool { return like(pattern, q.name) })
 	}
 	among := func(pattern string, list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return like(pattern, s) })

@@ -67,7 +67,7 @@ func authority() effects.Invocation {
 }
 
 func (l *lab) engineCalls() (table, error) {
-	t := table{ID: "engine", Title: "One call of the engine", Note: noteEngine, Pairs: enginePairs}
+	t := table{ID: "engine", Title: titleEngine, Note: noteEngine, Pairs: enginePairs}
 	params, err := json.Marshal(echo.Params{Text: echo.Text(clients.EchoSize)})
 	if err != nil {
 		return t, err

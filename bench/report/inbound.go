@@ -55,10 +55,10 @@ func inboundTables(l *lab) ([]table, error) {
 		return nil, errors.Join(err, all.Close())
 	}
 	tables := []table{
-		{ID: "inbound", Title: "Echo of 200 bytes over a unix socket", Reference: servers.Cupule, Note: noteInbound, Usage: true},
+		{ID: "inbound", Title: titleInbound, Reference: servers.Cupule, Note: noteInbound, Usage: true},
 		{ID: "payload", Title: "Larger echoes over a unix socket", Reference: servers.Cupule, Note: notePayload, Usage: true},
-		{ID: "inbound-http", Title: "Echo of 200 bytes over HTTP", Reference: servers.CupuleHTTP, Note: noteInboundHTTP, Usage: true},
-		{ID: "payload-http", Title: "Larger echoes over HTTP", Reference: servers.CupuleHTTP, Usage: true},
+		{ID: "inbound-http", Title: titleInboundHTTP, Reference: servers.CupuleHTTP, Note: noteInboundHTTP, Usage: true},
+		{ID: "payload-http", Title: "Larger echoes over HTTP", Reference: servers.CupuleHTTP, Note: notePayloadHTTP, Usage: true},
 	}
 	for i, fill := range []func(*table) error{
 		func(t *table) error { return l.contest(t, streams, byCallers()) },

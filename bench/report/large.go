@@ -18,7 +18,7 @@ type large struct {
 
 // larges returns what is measured. A short run knows the trivial child, and no 32 MiB.
 func (l *lab) larges() []large {
-	child := place{title: "the trivial child", child: childRaw}
+	child := place{title: trivialChild, child: childRaw}
 	list := []large{{child, "256 KiB", 256 << 10}, {child, "4 MiB", 4 << 20}}
 	if l.short {
 		return list
@@ -38,7 +38,7 @@ func largeTables(l *lab) ([]table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s: %w", s.label, s.title, err)
 		}
-		t := table{ID: "large " + s.label + s.id, Title: "Results of " + s.label + ", 1 caller, " + s.title,
+		t := table{ID: "large " + s.label + s.id, Title: titleLarge(s.label, s.title),
 			Reference: clients.Cupule, Columns: []column{c}}
 		if len(list) == 0 {
 			t.Note = noteLarge

@@ -13,6 +13,7 @@ import (
 // facts are what figures depend on.
 type facts struct {
 	CPU, System, Go string
+	Memory          string // empty where the system doesn't tell it
 	Cores           int
 	Versions        []string // modules that are compared
 	Commit          string
@@ -30,7 +31,7 @@ const plotLibrary = "gonum.org/v1/plot"
 
 func machine() facts {
 	return facts{
-		CPU: cpu(), System: kernel(), Go: runtime.Version(), Cores: runtime.NumCPU(),
+		CPU: cpu(), System: kernel(), Memory: memory(), Go: runtime.Version(), Cores: runtime.NumCPU(),
 		Versions: versions(), Commit: output("git", "describe", "--always", "--dirty", "--exclude=*"),
 	}
 }
@@ -47,6 +48,19 @@ func cpu() string {
 		return runtime.GOARCH
 	}
 	return strings.TrimLeft(name, "\t :")
+}
+
+// memory reads how much the machine has, which Linux tells.
+func memory() string {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return ""
+	}
+	var kib float64
+	if _, err := fmt.Sscanf(string(text), "MemTotal: %g kB", &kib); err != nil {
+		return ""
+	}
+	return size(kib * 1024)
 }
 
 func kernel() string {

@@ -1,12 +1,25 @@
 package main
 
+// Titles of tables that bars name, too. Those that end with a space go on with a place.
+const (
+	titleEngine      = "One call of the engine"
+	titleInbound     = "Echo of 200 bytes over a unix socket"
+	titleInboundHTTP = "Echo of 200 bytes over HTTP"
+	titleLasting     = "tools/call echo of 200 bytes, one session, "
+	titleOneCall     = "A session for each call, "
+	titlePaced       = "Latency of a call now and then, "
+	trivialChild     = "the trivial child"
+)
+
+func titleLarge(size, place string) string { return "Results of " + size + ", 1 caller, " + place }
+
 // What a reader must know of each table.
 const (
 	noteEngine = "In this process, one goroutine. The caller holds authority for `mutation` and a list of operations, the operation " +
 		"declares `network_read` and `mutation`, and every call is observed. The typed helper checks its derived schema, decodes " +
 		"strictly and encodes. Below it the same function stands with `json.Unmarshal` and `json.Marshal` around it and nothing else, and then " +
 		"called directly with a Go value, as code does that needs no call by name."
-	noteGrowth = "Rows take turns, and garbage is collected before each sample. `rpc.discover` is asked by a caller who may use every " +
+	noteGrowth = "A call here has parameters of 12 bytes, in the table above of over 200, which are read to check them. Rows take turns, and garbage is collected before each sample. `rpc.discover` is asked by a caller who may use every " +
 		"operation; the reply is the whole document, 69 MB for 100,000 operations, and its client runs in this process too. Start-up is " +
 		"`OpenConfig` from a configuration in memory until it could serve, and its end. Compiling the schemas is what the two rows " +
 		"of start-up differ in."
@@ -19,6 +32,8 @@ const (
 		"deadline and an event for each call. grpc-go stands here for reference: it brings its own client and its own encoding."
 	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does " +
 		"encoding/json both ways. jhttp is jrpc2's bridge from HTTP, and go-ethereum's server is a handler itself."
+	notePayloadHTTP = "As above, each caller on a connection of its own. Cupule reads a body into memory of its announced length, for which " +
+		"there is a budget that all connections share; the plain handler reads it with io.ReadAll. Of a megabyte there are 4 callers at most, as over a unix socket."
 	noteOutbound = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
 		"hand-written client has no deadlines, no limits and no checks. The clients of go-sdk and mcp-go return decoded results and have no " +
 		"raw ones; the row \"typed result\" is what compares with them like for like."

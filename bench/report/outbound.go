@@ -37,7 +37,7 @@ type place struct {
 // places returns where clients call; a short run knows the trivial child alone.
 func (l *lab) places() []place {
 	list := []place{
-		{"", "the trivial child", childRaw, "", lasting, nowThen, noteOutbound},
+		{"", trivialChild, childRaw, "", lasting, nowThen, noteOutbound},
 		{"-gosdk", "the child built on go-sdk", childSDK, "", modern, nowThen, noteOutboundSDK},
 		{"-http", servers.RawMCP, "", servers.RawMCP, modern, nowThenHTTP, ""},
 		{"-http-gosdk", servers.SDKMCP, "", servers.SDKMCP, modern, nil, ""},
@@ -54,10 +54,10 @@ func (l *lab) placeTables(p place) ([]table, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := table{ID: "outbound" + p.id, Title: "tools/call echo of 200 bytes, one session, " + p.title,
+	last := table{ID: "outbound" + p.id, Title: titleLasting + p.title,
 		Reference: clients.Cupule, Note: p.note, Usage: true}
-	single := table{ID: "onecall" + p.id, Title: "A session for each call, " + p.title, Reference: clients.CupuleOneCall, Usage: true}
-	paced := table{ID: "paced" + p.id, Title: "Latency of a call now and then, " + p.title, Reference: clients.Cupule, Usage: true}
+	single := table{ID: "onecall" + p.id, Title: titleOneCall + p.title, Reference: clients.CupuleOneCall, Usage: true}
+	paced := table{ID: "paced" + p.id, Title: titlePaced + p.title, Reference: clients.Cupule, Usage: true}
 	if p.id == "" {
 		single.Note, paced.Note = noteOneCall, notePaced
 	}

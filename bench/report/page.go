@@ -52,7 +52,7 @@ func (r report) publish(folder string) error {
 
 func (r report) print(out io.Writer) error {
 	functions := template.FuncMap{
-		"table": markdown, "behind": behind, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
+		"table": markdown, "glance": glance, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
 		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
 	}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)

@@ -65,7 +65,7 @@ func TestPartialPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Written by `cd bench && go run ./report -only engine -short -docs x`", "it holds the group engine alone, and it was measured in short",
-		"This run did not look at ", "inbound-http, 1 caller: cupule over HTTP to net/http, encoding/json;", "Nothing of what this run measured.",
+		"This run did not look at ", "Echo of 200 bytes over HTTP, 1 caller: cupule over HTTP to net/http, encoding/json;", "Nothing of what this run measured.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cupule/cupule/bench/internal/clients"
+	"github.com/cupule/cupule/bench/internal/measure"
+	"github.com/cupule/cupule/bench/internal/servers"
+)
+
+// floors are what one writes by hand, and what has nothing in between: no libraries.
+var floors = []string{servers.Floor, servers.PlainHTTP, clients.Floor, clients.FloorOneCall, direct}
+
+// view is a table in one line: the time of Cupule's first row as a share of others' times.
+type view struct {
+	Title   string
+	Columns string
+	Floor   string // beside what is written by hand
+	Library string // beside the fastest library; empty where the table has none
+}
+
+// glance views all tables that compare Cupule with others.
+func glance(tables []table) []view {
+	var list []view
+	for _, t := range tables {
+		if t.Reference != "" {
+			list = append(list, t.view())
+		}
+	}
+	return list
+}
+
+func (t table) view() view {
+	v := view{Title: t.Title}
+	var labels []string
+	var byHand, libraries shares
+	for _, c := range t.Columns {
+		labels = append(labels, c.Label)
+		of, ok := c.result(t.Reference)
+		if !ok {
+			continue
+		}
+		byHand.add(of, c.fastest(func(name string) bool { return slices.Contains(floors, name) }))
+		libraries.add(of, c.fastest(func(name string) bool { return !ours(name) && !slices.Contains(floors, name) }))
+	}
+	v.Columns, v.Floor, v.Library = strings.Join(labels, "; "), byHand.String(), libraries.String()
+	return v
+}
+
+// fastest returns the fastest of some rows; nil for none.
+func (c column) fastest(among func(name string) bool) *measure.Result {
+	var best *measure.Result
+	for i, r := range c.Results {
+		if among(r.Name) && (best == nil || r.Median() < best.Median()) {
+			best = &c.Results[i]
+		}
+	}
+	return best
+}
+
+// shares are a row's times as shares of others', in the order of columns.
+type shares struct{ names, texts []string }
+
+func (s *shares) add(of measure.Result, other *measure.Result) {
+	if other == nil {
+		return
+	}
+	s.names = append(s.names, other.Name)
+	s.texts = append(s.texts, fmt.Sprintf("%.2fx", of.Median()/other.Median()))
+}
+
+// String names the other behind each share, or once where it is the same.
+func (s *shares) String() string {
+	if len(s.names) == 0 {
+		return ""
+	}
+	var list []string
+	for i, text := range s.texts {
+		if i+1 == len(s.texts) || s.names[i+1] != s.names[i] {
+			text += " of " + s.names[i]
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
