@@ -145,8 +145,11 @@ func (b bar) judge(c column, of measure.Result, short bool) verdict {
 	if short {
 		most *= slack
 	}
-	v.Got, v.Want = fmt.Sprintf("%.2fx", got), fmt.Sprintf("at most %.3gx", most)
 	v.Holds, v.Ratio = ok && got <= most, true
+	v.Got, v.Want = fmt.Sprintf("%.2fx", got), fmt.Sprintf("at most %.3gx", most)
+	if !v.Holds {
+		v.Got = fmt.Sprintf("%.3fx", got) // 1.004 is no 1.00
+	}
 	return v
 }
 

@@ -16,21 +16,31 @@ type quantity struct {
 	name  string
 	of    func(measure.Result) float64 // below zero where it is unknown
 	least float64                      // a difference that is worth a word
+	// clear tells a difference from noise; nil where there is none.
+	clear func(mine, theirs measure.Result) bool
+	text  func(float64) string
 }
 
 // What rows are compared by: in time, and in memory.
 var (
-	inTime   = []quantity{{quantityTime, measure.Result.Median, 0}}
+	inTime   = []quantity{{quantityTime, measure.Result.Median, 0, apart, duration}}
 	inMemory = []quantity{
-		{quantityAllocations, measure.Result.Allocs, 0.5},
-		{quantityAllocated, measure.Result.Bytes, 32},
-		{quantityPeak, peakOf, leastPeak},
+		{quantityAllocations, measure.Result.Allocs, 0.5, nil, number},
+		{quantityAllocated, measure.Result.Bytes, 32, nil, size},
+		{quantityPeak, peakOf, leastPeak, nil, size},
 	}
 )
 
-// leastPeak is a difference of peaks that two runs of one program don't show: one collection
-// of garbage earlier or later makes less.
-const leastPeak = 2 << 20
+// leastPeak is a difference of peaks that one collection of garbage earlier or later doesn't
+// make: Go's heap grows to 4 MiB before the first.
+const leastPeak = 4 << 20
+
+// apart reports whether the middle half of one's samples lies above that of the other's.
+func apart(mine, theirs measure.Result) bool {
+	low, _ := mine.Quartiles()
+	_, high := theirs.Quartiles()
+	return low > high
+}
 
 // peakOf returns the peak; below zero where the system doesn't tell it.
 func peakOf(r measure.Result) float64 {
@@ -119,7 +129,7 @@ func (t table) exceeds(q quantity, row, other string) []string {
 		if !ok {
 			continue
 		}
-		text := times(mine, theirs)
+		text := q.times(mine, theirs)
 		ratio := mine / theirs
 		if list == nil || ratio < least {
 			low, least = text, ratio
@@ -147,14 +157,22 @@ func (c column) excess(q quantity, row, other string) (mine, theirs float64, mor
 		return 0, 0, false
 	}
 	mine, theirs = q.of(r), q.of(of)
+	if q.clear != nil && !q.clear(r, of) {
+		return 0, 0, false
+	}
 	return mine, theirs, mine > 0 && theirs >= 0 && theirs < mine*noise && mine-theirs >= q.least
 }
 
+// senseless is from where on a ratio is to nearly nothing, and both figures say more.
+const senseless = 500
+
 // times says how many times another's need one's own is.
-func times(mine, theirs float64) string {
+func (q quantity) times(mine, theirs float64) string {
 	switch ratio := mine / theirs; {
 	case theirs == 0:
-		return fmt.Sprintf("%.0f to none", mine)
+		return q.text(mine) + " instead of none"
+	case ratio >= senseless:
+		return q.text(mine) + " instead of " + q.text(theirs)
 	case ratio >= 100:
 		return fmt.Sprintf("%.0fx", ratio)
 	default:

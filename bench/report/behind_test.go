@@ -43,9 +43,10 @@ func TestBehindInEveryQuantity(t *testing.T) {
 		"level":                {used("cupule", 9, 900, 30<<20), used("x", 9, 900, 30<<20), ""},
 		"allocations":          {used("cupule", 12, 9, 0), used("x", 9, 9, 0), "allocations 1.33x"},
 		"half an allocation":   {used("cupule", 9.4, 9, 0), used("x", 9, 9, 0), ""},
-		"allocations to none":  {used("cupule", 2, 0, 0), used("x", 0, 0, 0), "allocations 2 to none"},
+		"allocations to none":  {used("cupule", 2, 0, 0), used("x", 0, 0, 0), "allocations 2.0 instead of none"},
 		"bytes":                {used("cupule", 1, 4096, 0), used("x", 1, 1024, 0), "bytes allocated 4.00x"},
 		"hundreds of times":    {used("cupule", 1, 102400, 0), used("x", 1, 512, 0), "bytes allocated 200x"},
+		"nearly nothing":       {used("cupule", 1, 102400, 0), used("x", 1, 20, 0), "bytes allocated 100 KiB instead of 20 B"},
 		"a few bytes":          {used("cupule", 1, 60, 0), used("x", 1, 40, 0), ""},
 		"peak":                 {used("cupule", 1, 1, 40<<20), used("x", 1, 1, 20<<20), "peak memory 2.00x"},
 		"a page more":          {used("cupule", 1, 1, 21<<20), used("x", 1, 1, 20<<20), ""},
@@ -82,6 +83,29 @@ func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
 	}
 }
 
+func TestTimesWithinTheSpreadAreNoGap(t *testing.T) {
+	took := func(name string, times ...float64) measure.Result {
+		r := measure.Result{Name: name}
+		for _, us := range times {
+			r.Samples = append(r.Samples, measure.Sample{PerCall: us * 1e3, Allocs: -1, Bytes: -1})
+		}
+		return r
+	}
+	for name, test := range map[string]struct {
+		mine, theirs measure.Result
+		want         int
+	}{
+		"apart":    {took("cupule", 12, 12, 13, 13), took("x", 10, 10, 11, 11), 1},
+		"overlaps": {took("cupule", 9, 12, 12, 14), took("x", 8, 10, 10, 13), 0},
+		"few":      {took("cupule", 12, 12), took("x", 10, 14, 8), 1},
+	} {
+		tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
+		if got := slower(tables); len(got) != test.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestTimeStandsApartFromMemory(t *testing.T) {
 	mine, theirs := used("cupule", 12, 4096, 40<<20), used("x", 9, 1024, 20<<20)
 	mine.Samples[0].PerCall *= 2
@@ -107,7 +131,7 @@ func TestPairsSayWhoIsCompared(t *testing.T) {
 	for _, l := range behind([]table{of}, everything)[0].Lines {
 		got = append(got, l.Row+" / "+l.Other)
 	}
-	want := []string{rowInvoke + " / " + rowHandler, rowTyped + " / " + rowTypedPlain, rowTyped + " / " + rowTypedBare}
+	want := []string{rowTyped + " / " + rowTypedPlain, rowTyped + " / " + rowTypedBare}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -221,7 +245,8 @@ func TestGapsThatWereLookedInto(t *testing.T) {
 		{gap{"paced", clients.CupuleWarm, clients.Floor, quantityTime}, "a session for each call"},
 		{gap{"large 32 MiB", clients.Cupule, clients.MCPGo, quantityPeak}, "large results in memory"},
 		{gap{"engine", rowTyped, rowTypedPlain, quantityTime}, "the typed helper"},
-		{gap{"inbound-http", servers.CupuleHTTP, servers.PlainHTTP, quantityPeak}, "a service at rest"},
+		{gap{"inbound", servers.Cupule, servers.FloorGathered, quantityTime}, "limits and authority"},
+		{gap{"large 4 MiB-http", clients.Cupule, clients.Floor, quantityAllocations}, "HTTP connections"},
 		{gap{"onecall-http", clients.CupuleOneCall, clients.FloorOneCall, quantityTime}, "asking what a server speaks"},
 	} {
 		if got := reasonFor(test.gap); got != test.want {

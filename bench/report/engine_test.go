@@ -36,7 +36,7 @@ func TestWrongAnswersOfTheEngineAreFound(t *testing.T) {
 	if same([]byte("a"), []byte("b")) == nil {
 		t.Error("a wrong result was taken")
 	}
-	if typedBare(3) != nil {
+	if typedBare(echo.Params{Text: "x"}, 3) != nil {
 		t.Error("the bare function gives another value")
 	}
 	if counted(1, 2) == nil {

@@ -11,9 +11,9 @@ import (
 )
 
 // floors are what one writes by hand, and what has nothing in between: no libraries.
-var floors = []string{servers.Floor, servers.PlainHTTP, clients.Floor, clients.FloorOneCall, direct}
+var floors = []string{servers.Floor, servers.FloorGathered, servers.PlainHTTP, clients.Floor, clients.FloorOneCall, direct}
 
-// view is a table in one line: the time of Cupule's first row as a share of others' times.
+// view is a row of Cupule's in one line: its time as a share of others' times.
 type view struct {
 	Title   string
 	Columns string
@@ -21,24 +21,28 @@ type view struct {
 	Library string // beside the fastest library; empty where the table has none
 }
 
-// glance views all tables that compare Cupule with others.
+// glance views the first row of all tables that compare Cupule with others, and where there
+// is one the row that decodes results, as libraries do.
 func glance(tables []table) []view {
 	var list []view
 	for _, t := range tables {
 		if t.Reference != "" {
-			list = append(list, t.view())
+			list = append(list, t.view(t.Reference, t.Title))
+		}
+		if slices.Contains(t.names(), clients.CupuleTyped) {
+			list = append(list, t.view(clients.CupuleTyped, t.Title+"; **typed result**"))
 		}
 	}
 	return list
 }
 
-func (t table) view() view {
-	v := view{Title: t.Title}
+func (t table) view(row, title string) view {
+	v := view{Title: title}
 	var labels []string
 	var byHand, libraries shares
 	for _, c := range t.Columns {
 		labels = append(labels, c.Label)
-		of, ok := c.result(t.Reference)
+		of, ok := c.result(row)
 		if !ok {
 			continue
 		}

@@ -19,8 +19,8 @@ const (
 		"declares `network_read` and `mutation`, and every call is observed. The typed helper checks its derived schema, decodes " +
 		"strictly and encodes. Below it the same function stands with `json.Unmarshal` and `json.Marshal` around it and nothing else, and then " +
 		"called directly with a Go value, as code does that needs no call by name."
-	noteGrowth = "A call here has parameters of 12 bytes, in the table above of over 200, which are read to check them. Rows take turns, and garbage is collected before each sample. `rpc.discover` is asked by a caller who may use every " +
-		"operation; the reply is the whole document, 69 MB for 100,000 operations, and its client runs in this process too. Start-up is " +
+	noteGrowth = "A call here has parameters of 12 bytes, in the table above of over 200, which are read to check them. Names are asked for in random order. Rows take turns, and garbage is collected before each sample. `rpc.discover` is asked by a caller who may use every " +
+		"operation; the reply is the whole document, and its client runs in this process too. Start-up is " +
 		"`OpenConfig` from a configuration in memory until it could serve, and its end. Compiling the schemas is what the two rows " +
 		"of start-up differ in."
 	notePayload = "As above. All callers share one connection. Of a megabyte there are 4 of them at most: beyond 4 MiB of requests in flight " +
@@ -29,14 +29,17 @@ const (
 		"frames encoded beforehand, each caller with one call in flight, all callers on one connection, replies matched by their id and " +
 		"compared with one that was decoded and verified. Every handler decodes the parameters into a Go value and encodes it again. " +
 		"Cupule runs with everything on: a caller with authority, a list of operations, timeout and output limit; effects to decide on; a " +
-		"deadline and an event for each call. grpc-go stands here for reference: it brings its own client and its own encoding."
+		"deadline and an event for each call, which an observer counts. Hand-written loops are two: one that writes each reply by itself, " +
+		"and one that writes when nothing more has been read. All times hold the raw client's own, on the same cores. " +
+		"grpc-go stands here for reference: it brings its own client and its own encoding."
 	noteInboundHTTP = "Each caller has a connection of its own, kept alive. The plain handler reads the body and does " +
-		"encoding/json both ways. jhttp is jrpc2's bridge from HTTP, and go-ethereum's server is a handler itself."
+		"encoding/json both ways. Cupule's caller is the anonymous one, with the same authority as above: no token is compared. The other " +
+		"servers above have no HTTP of their own. jhttp is jrpc2's bridge from HTTP, and go-ethereum's server is a handler itself."
 	notePayloadHTTP = "As above, each caller on a connection of its own. Cupule reads a body into memory of its announced length, for which " +
 		"there is a budget that all connections share; the plain handler reads it with io.ReadAll. Of a megabyte there are 4 callers at most, as over a unix socket."
 	noteOutbound = "Each client runs in a process of its own with a child of its own, and allocations are that process's alone. The " +
 		"hand-written client has no deadlines, no limits and no checks. The clients of go-sdk and mcp-go return decoded results and have no " +
-		"raw ones; the row \"typed result\" is what compares with them like for like."
+		"raw ones; the row \"typed result\" is what compares with them like for like, and the bars are of the raw one."
 	noteOutboundSDK = "With this child most of the time is the child's, and the protocol decides how much: Cupule, go-sdk and mcp-go speak the newest " +
 		"revision with it, the hand-written client an older one, which this child answers faster. So one row has Cupule pinned to that revision."
 	noteOneCall = "Start, handshake, list of tools, one call, end. All of it is done for every call; over HTTP a connection takes the place of the child."

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -57,19 +58,23 @@ func arrange(panels [][]*plot.Plot, canvas draw.Canvas) {
 	}
 }
 
-// save writes the drawing, with fonts that a reader may have.
+// save writes the drawing, with fonts that a reader may have and that are as wide as the one
+// that it was laid out with.
 func save(canvas *vgsvg.Canvas, file string) error {
 	var svg bytes.Buffer
 	if _, err := canvas.WriteTo(&svg); err != nil {
 		return err
 	}
-	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Serif"), []byte("font-family:Helvetica,Arial,sans-serif"))
-	return os.WriteFile(file, text, 0o644)
+	drawn := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif"))
+	return os.WriteFile(file, drawn, 0o644)
 }
 
 // panel draws a dot for each contestant and number of callers.
 func panel(t table) (*plot.Plot, error) {
 	p := plot.New()
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
 	p.Title.Text = t.Title
 	p.X.Label.Text = "microseconds per call, logarithmic"
 	p.X.Scale = plot.LogScale{}

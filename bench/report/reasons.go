@@ -15,10 +15,10 @@ func reasons() []reason {
 
 func engineReasons() []reason {
 	return []reason{
-		{"a call by name", "a direct call in Go checks nothing. `Invoke` finds the operation, decides on effects and limits, checks that parameters and result " +
+		{"a call by name", "a call in Go checks nothing. `Invoke` finds the operation, decides on effects and limits, checks that parameters and result " +
 			"are strict JSON (22% of its time), reads the clock for the deadline and the event (20%), and allocates the call that the " +
 			"handler gets and the deadline (16%).",
-			[]gap{{row: rowInvoke}, {row: rowSchema}, {row: rowTyped, other: rowTypedBare}}},
+			[]gap{{row: rowTyped, other: rowTypedBare}}},
 		{"the typed helper", "beyond decoding and encoding, which both do, it makes the call by name, checks the parameters against the schema that it derives " +
 			"(8% of its time) and their strictness, and refuses unknown members while decoding.",
 			[]gap{{row: rowTyped, other: rowTypedPlain}}},
@@ -27,24 +27,22 @@ func engineReasons() []reason {
 
 func inboundReasons() []reason {
 	return []reason{
-		{"no JSON", "grpc-go copies a string where JSON is scanned, checked, unescaped and escaped again. With a megabyte, encoding/json in the handler alone is two " +
+		{"no JSON", "grpc-go copies a string where JSON is scanned, checked, unescaped and escaped again, and each of these is a copy to allocate; at 20 KB that is the larger part of a call already. With a megabyte, encoding/json in the handler alone is two " +
 			"thirds of the time of Cupule's server, and strict checking another tenth. No server of JSON comes near grpc-go there.",
 			[]gap{{other: servers.GRPC}}},
-		{"typed operations", "parameters are checked against a schema before they are decoded strictly: a call of the engine takes 29% of the processor time of server and client, " +
-			"instead of 21% without. The hand-written loop knows no schema.",
+		{"typed operations", "parameters are checked against a schema before they are decoded strictly: a call of the engine takes about two fifths more processor time " +
+			"than without. The hand-written loop knows no schema.",
 			[]gap{{table: "inbound", row: servers.CupuleTyped, quantity: quantityTime}, {table: "payload", row: servers.CupuleTyped, quantity: quantityTime}}},
 		{"headers of a message", "Content-Length has a header to read and to write for each message, two allocations more, where the line has one byte to look for.",
 			[]gap{{table: "inbound", row: servers.CupuleLength, quantity: quantityTime}, {table: "payload", row: servers.CupuleLength, quantity: quantityTime}}},
-		{"limits and authority", "half of the processor time of server and client is system calls, for all alike. Of Cupule's own, a fifth is the call of the engine with the " +
-			"handler's decoding and encoding in it: a decision on effects, a deadline, an event and strict JSON, which the loop and net/rpc do without. " +
-			"What that costs it wins back by reading an envelope without reflection and writing replies together that are ready together; with one caller there is nothing to gather.",
+		{"limits and authority", "of the processor time of server and client, system calls are 38% with one caller and 33% with 64, for all alike, and the call of the engine with the " +
+			"handler's decoding and encoding in it 28% and 37%: a decision on effects, a deadline, an event and strict JSON, which loops and net/rpc do without. " +
+			"What that costs Cupule wins back by reading an envelope without reflection and writing replies together that are ready together. The second loop does the latter, too, " +
+			"and stays ahead by that cost where many requests come at once; with one caller there is nothing to gather.",
 			[]gap{{table: "inbound", row: "cupule*", quantity: quantityTime}, {table: "payload*", row: "cupule*", quantity: quantityTime}}},
 		{"a plain handler", "Cupule's handler runs on the same net/http as the plain one. Beyond that it checks Host, Origin, content type and caller, bounds body and time, " +
 			"and makes the call of the engine.",
 			[]gap{{table: "inbound-http", quantity: quantityTime}}},
-		{"a service at rest", "before its first call Cupule's process has 2.4 MiB more in memory than the others': 1.4 are pages of the program that they have no use for " +
-			"(YAML, schemas, HTTP), and 1 is the configuration, the registry and what these are checked with.",
-			[]gap{{table: "inbound*", row: "cupule*", quantity: quantityPeak}}},
 		{"memory of a call", "in one call of 200 bytes Cupule allocates its own record of it (350 bytes), a copy of the message, so that others can be read while it runs (the message's size), " +
 			"the call that the handler gets (240), and its deadline (100). The loop and net/rpc work on one call at a time in one buffer, or know no deadline.",
 			[]gap{{table: "inbound*", quantity: quantityAllocated}, {table: "inbound*", quantity: quantityAllocations}}},
@@ -52,7 +50,7 @@ func inboundReasons() []reason {
 			"allocated. The hand-written loop and net/rpc keep the first of these from call to call, and net/rpc the last one too. Cupule gives large buffers back, " +
 			"so that an idle connection holds none.",
 			[]gap{{table: "payload*", quantity: quantityAllocated}, {table: "payload*", quantity: quantityAllocations}}},
-		{"copies alive at once", "the same copies: with a megabyte up to 17 MB are alive in one process with the client, 12 with the hand-written loop, and 26 over HTTP where a plain handler has 13. " +
+		{"copies alive at once", "the same copies: with a megabyte up to 17 MiB are alive in one process with the client, 12 with the hand-written loop, and 26 over HTTP where a plain handler has 13. " +
 			"Go's collector lets a heap grow to twice that before it looks again.",
 			[]gap{{table: "payload*", row: "cupule*", quantity: quantityPeak}}},
 	}
@@ -115,7 +113,9 @@ func outboundReasons() []reason {
 			[]gap{{table: "outbound-gosdk", row: clients.CupulePinned, quantity: quantityTime}}},
 		{"HTTP connections", "in front of each connection is a gate, which bounds what is read, with a buffer of 64 KiB; it looks at each byte of a header and each chunk before package http does. " +
 			"The rest are contexts with deadlines, 15% of what a call allocates, and reading an answer under limits.",
-			[]gap{{table: "outbound-http*", row: "cupule*"}, {table: "paced-http*", row: clients.Cupule}}},
+			[]gap{{table: "outbound-http*", row: "cupule*"}, {table: "paced-http*", row: clients.Cupule},
+				{table: "large 256 KiB-http", row: clients.Cupule, quantity: quantityAllocations}, {table: "large 4 MiB-http", row: clients.Cupule, quantity: quantityAllocations},
+				{table: "large 32 MiB-http", row: clients.Cupule, quantity: quantityAllocations}}},
 		{"asking what a server speaks", "a session begins with server/discover, which the trivial server doesn't know: that makes five requests, where the hand-written client makes four since it was told what to speak. " +
 			"A server built on go-sdk knows it, and three requests do; but it answers each of the newest revision more slowly (see \"the newer protocol\").",
 			[]gap{{table: "onecall-http*", row: clients.CupuleOneCall, quantity: quantityTime}, {table: "paced-http*", row: clients.CupuleOneCall, quantity: quantityTime}}},
@@ -124,23 +124,25 @@ func outboundReasons() []reason {
 		{"pieces of a line", "a line of 32 MiB is gathered in pieces of 64 KiB from a pool, which the collector empties between two such calls, and joined once its length is known. " +
 			"So the memory held grows with what has come, and not by doubling.",
 			[]gap{{table: "large 32 MiB", row: clients.Cupule, quantity: quantityAllocations}, {table: "large 32 MiB", row: clients.Cupule, quantity: quantityAllocated}}},
-		{"a deadline for each call", "a context with its timer is a fifth of the bytes that a call over stdio allocates, the records of the call and of who waits for its reply 30%, the copy of the result 9%. " +
+		{"a deadline for each call", "whatever its size, a call over stdio allocates a context with its timer (about 470 bytes), and records of the call and of who waits for its reply (700); " +
+			"the result is copied out of the buffer that it came in. From a few hundred KiB on there are pieces of 64 KiB that no pool has, too. " +
 			"The hand-written client waits forever, and keeps what encoding/json copied.",
 			[]gap{{table: "outbound*", row: "cupule*", other: clients.Floor, quantity: quantityAllocated}, {table: "outbound*", row: "cupule*", other: clients.Floor, quantity: quantityAllocations},
 				{table: "paced*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocated}, {table: "paced*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocations},
 				{table: "large*", row: clients.Cupule, other: clients.Floor, quantity: quantityAllocations}}},
-		{"wakings", "in processor time the two clients need the same with the trivial child (27 us a call instead of the hand-written client's 33 with one caller, 8 and 8 with 64); what differs is when the processes wake each other, " +
-			"and it moves from run to run.",
+		{"waking each other", "in processor time the two clients need about the same with the trivial child (27 us a call, the hand-written client 33, with one caller; 8 and 8 with 64). What differs is when client and child " +
+			"wake each other, and that moves from run to run.",
 			[]gap{{table: "outbound", row: "cupule*", other: clients.Floor, quantity: quantityTime}, {table: "paced", row: clients.Cupule, other: clients.Floor, quantity: quantityTime}}},
-		{"large results in memory", "with 32 MiB up to 129 MB are alive: the pieces that a result has come in, the result joined from them, the one before it, and the one that the benchmark compares with. " +
-			"Go's collector lets a heap grow to twice that: 258 MB. mcp-go has 97 MB alive at most and collects three times as often.",
+		{"large results in memory", "up to four times the size of a result is alive: the pieces that it has come in, the result joined from them, the one before it, and the one that the benchmark compares with. " +
+			"Go's collector lets a heap grow to twice that, 258 MiB with 32 MiB. mcp-go has three times the size alive at most, and collects three times as often.",
 			[]gap{{table: "large*", row: clients.Cupule, quantity: quantityPeak}}},
 	}
 }
 
 func wholeReasons() []reason {
 	return []reason{
-		{"a gateway in between", "each call passes two processes more often than a direct one: to the gateway and back. With one caller most of that is processes waking each other.",
+		{"a gateway in between", "each call passes one process more, on its way there and back. With one caller most of what that adds is processes waking each other. With 8 and 64 the cores are busy, and it is the " +
+			"processor time of one call of a server and one of a client (see the tables of both): less than the sum of these two, which hold the raw client and the child, too.",
 			[]gap{{table: "whole", row: servers.CupuleGateway, other: direct}}},
 	}
 }

@@ -34,16 +34,25 @@ func parse(args []string, out io.Writer) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	err := s.judge(flags.Args())
+	err := s.judge(flags)
 	if err != nil {
 		fmt.Fprintln(out, err)
 	}
 	return s, err
 }
 
-func (s settings) judge(rest []string) error {
-	if len(rest) > 0 {
+func (s settings) judge(flags *flag.FlagSet) error {
+	if rest := flags.Args(); len(rest) > 0 {
 		return fmt.Errorf("report takes flags alone, so what is %q? A group is asked for with -only", rest)
+	}
+	var empty []string
+	flags.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" {
+			empty = append(empty, "-"+f.Name)
+		}
+	})
+	if len(empty) > 0 {
+		return fmt.Errorf("%s has an empty value: leave it out, or give it one", strings.Join(empty, ", "))
 	}
 	if s.only != "" && !slices.Contains(groupNames(), s.only) {
 		return fmt.Errorf("there is no group %q: write -only with one of %s", s.only, strings.Join(groupNames(), ", "))

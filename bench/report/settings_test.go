@@ -40,6 +40,12 @@ func TestWrongCommandLines(t *testing.T) {
 			t.Errorf("%s: %v, %s", line, err, &out)
 		}
 	}
+	for _, name := range []string{"-only", "-docs"} { // as with a variable that isn't set
+		var out strings.Builder
+		if _, err := parse([]string{name, ""}, &out); err == nil || !strings.Contains(out.String(), name+" has an empty value") {
+			t.Errorf("%s: %v, %s", name, err, &out)
+		}
+	}
 	var out strings.Builder
 	if _, err := parse([]string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "inbound") {
 		t.Errorf("%v: %s", err, &out)

@@ -5,13 +5,14 @@
 //	fmt.Println(results[1].Median() / results[0].Median())
 //
 // Each contestant first warms up until the length of its samples is known; then every
-// round runs all of them once, beginning with another one each time.
+// round runs all of them once, in an order of its own.
 package measure
 
 import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -62,12 +63,11 @@ func Rounds(ctx context.Context, contestants []Contestant, load Load, plan Plan)
 		}
 		calls[i], results[i].Name = n, c.Name
 	}
-	for round := range plan.Rounds {
-		for turn := range contestants {
+	for range plan.Rounds {
+		for _, i := range rand.Perm(len(contestants)) { // lest one always follow the same other
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			i := (round + turn) % len(contestants)
 			load.Calls = calls[i]
 			s, err := contestants[i].Run(load)
 			if err != nil {
@@ -117,13 +117,23 @@ func (r Result) Peak() int64 {
 	return slices.MaxFunc(r.Samples, func(a, b Sample) int { return cmp.Compare(a.Peak, b.Peak) }).Peak
 }
 
-// Spread returns the distance between the quartiles as a share of the median.
-func (r Result) Spread() float64 {
+// Quartiles returns between which times the middle half of the samples lies; the median
+// twice where there are under four.
+func (r Result) Quartiles() (low, high float64) {
 	all := r.sorted(func(s Sample) float64 { return s.PerCall })
 	if len(all) < 4 {
+		return Middle(all), Middle(all)
+	}
+	return all[len(all)/4], all[len(all)*3/4]
+}
+
+// Spread returns the distance between the quartiles as a share of the median.
+func (r Result) Spread() float64 {
+	low, high := r.Quartiles()
+	if high == low {
 		return 0
 	}
-	return (all[len(all)*3/4] - all[len(all)/4]) / Middle(all)
+	return (high - low) / r.Median()
 }
 
 func (r Result) median(of func(Sample) float64) float64 { return Middle(r.sorted(of)) }

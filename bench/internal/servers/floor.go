@@ -18,8 +18,43 @@ type request struct {
 	Params json.RawMessage `json:"params"`
 }
 
+// handGathered is the floor with replies gathered: they are written when nothing more
+// has been read.
+func handGathered(conn net.Conn) {
+	defer conn.Close()
+	in, out := bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10)
+	var message, reply []byte
+	for {
+		var err error
+		if message, err = readLine(in, message[:0]); err != nil {
+			return
+		}
+		if reply, err = answer(reply[:0], message); err != nil {
+			return
+		}
+		_, err = out.Write(append(reply, '\n'))
+		if err == nil && in.Buffered() == 0 {
+			err = out.Flush()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine appends a line, which may be longer than the reader's buffer.
+func readLine(in *bufio.Reader, line []byte) ([]byte, error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+	}
+}
+
 // handWritten is the floor: what a service needs that knows one method, trusts its peer,
-// and has no limits, no errors and no authority to think of.
+// and has no limits, no errors and no authority to think of. Each reply is a write.
 func handWritten(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewScanner(conn)

@@ -40,6 +40,7 @@ const (
 	CupuleTyped   = "cupule, typed with schema"
 	CupuleHTTP    = "cupule over HTTP"
 	Floor         = "hand-written loop"
+	FloorGathered = "hand-written loop, replies gathered"
 	PlainHTTP     = "net/http, encoding/json"
 	Sourcegraph   = "sourcegraph/jsonrpc2"
 	SourcegraphCL = "sourcegraph/jsonrpc2, Content-Length"
@@ -75,6 +76,7 @@ func All() []Server {
 		{Name: CupuleLength, Request: named, Framing: load.ContentLength, Serve: serveCupule(unixListener)},
 		{Name: CupuleTyped, Request: typed, Serve: serveCupule(unixListener)},
 		{Name: Floor, Request: named, Serve: onUnix(handWritten)},
+		{Name: FloorGathered, Request: named, Serve: onUnix(handGathered)},
 		{Name: Sourcegraph, Request: named, Serve: onUnix(sourcegraph(plainCodec))},
 		{Name: SourcegraphCL, Request: named, Framing: load.ContentLength, Serve: onUnix(sourcegraph(lengthCodec))},
 		{Name: Creachadair, Request: named, Serve: onUnix(creachadair)},
