@@ -80,12 +80,13 @@ func (s *shares) String() string {
 	if len(s.names) == 0 {
 		return ""
 	}
-	var list []string
-	for i, text := range s.texts {
-		if i+1 == len(s.texts) || s.names[i+1] != s.names[i] {
-			text += " of " + s.names[i]
+	text := s.texts[0]
+	for i := 1; i < len(s.texts); i++ {
+		if s.names[i] == s.names[i-1] {
+			text += ", " + s.texts[i]
+		} else {
+			text += " of " + s.names[i-1] + "; " + s.texts[i]
 		}
-		list = append(list, text)
 	}
-	return strings.Join(list, ", ")
+	return text + " of " + s.names[len(s.names)-1]
 }

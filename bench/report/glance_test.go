@@ -31,7 +31,7 @@ func TestGlance(t *testing.T) {
 		},
 		"another one": {
 			[]column{contest("1", map[string]int{mine: 10, a: 20, b: 30}), contest("8", map[string]int{mine: 10, a: 40, b: 20})},
-			"", "0.50x of library a, 0.50x of library b",
+			"", "0.50x of library a; 0.50x of library b",
 		},
 		"Cupule's other rows are no others": {
 			[]column{contest("1", map[string]int{mine: 10, servers.CupuleLength: 5, loop: 20})}, "0.50x of hand-written loop", "",
