@@ -76,6 +76,7 @@ func panel(t table) (*plot.Plot, error) {
 		style.Font.Variant = "Sans"
 	}
 	p.Title.Text = t.Title
+	p.Legend.Top = true // the rows above are the fast ones, on the left
 	p.X.Label.Text = "microseconds per call, logarithmic"
 	p.X.Scale = plot.LogScale{}
 	p.X.Tick.Marker = plot.LogTicks{Prec: -1}
