@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -337,14 +338,34 @@ func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	return err
 }
 
-// endWeb waits for the requests that run, as long as the server's shutdown lets them.
-func (s *Server) endWeb(web *http.Server) {
+// endWeb waits for the requests that run, as long as the server's shutdown lets them. Who
+// has begun a request, or none, has a moment to send all of it.
+func (s *Server) endWeb(server *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Grace+2*closeDelay)
 	defer cancel()
-	if web.Shutdown(ctx) != nil {
-		_ = web.Close()
+	go cancelWhenQuiet(ctx, cancel, &server.Handler.(*web).running)
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
 	}
 	s.mu.Lock()
-	delete(s.webs, web)
+	delete(s.webs, server)
 	s.mu.Unlock()
+}
+
+// cancelWhenQuiet cancels once nothing has run for closeDelay, or when ctx ends.
+func cancelWhenQuiet(ctx context.Context, cancel context.CancelFunc, running *atomic.Int64) {
+	const looks = 20
+	tick := time.NewTicker(closeDelay / looks)
+	defer tick.Stop()
+	for quiet := 0; quiet < looks; quiet++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if running.Load() > 0 {
+			quiet = -1
+		}
+	}
+	cancel()
 }

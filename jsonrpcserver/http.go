@@ -101,8 +101,9 @@ type web struct {
 	opts    HTTPOptions
 	hosts   []string
 	origins []string
-	json    []string // the Content-Type of answers
-	own     bool     // it serves a listener of the server's, with deadlines and a context that ends with it
+	json    []string     // the Content-Type of answers
+	own     bool         // it serves a listener of the server's, with deadlines and a context that ends with it
+	running atomic.Int64 // requests that have been read whole and aren't answered
 }
 
 // ServeHTTP judges host and origin, then path and method.
@@ -187,6 +188,8 @@ func (h *web) post(w http.ResponseWriter, r *http.Request, a *account) {
 		x.refuse(status, err)
 		return
 	}
+	h.running.Add(1)
+	defer h.running.Add(-1)
 	x.answer(data)
 }
 

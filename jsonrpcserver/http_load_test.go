@@ -209,6 +209,42 @@ func TestHTTPDrainCancels(t *testing.T) {
 	}
 }
 
+// A connection on which nothing runs doesn't hold up the end: neither one that has sent
+// nothing, nor one with half a header or half a body.
+func TestHTTPDrainWaitsForNoHalves(t *testing.T) {
+	head := "POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+	for name, sent := range map[string]string{
+		"nothing": "", "half a header": head, "half a body": head + "Content-Length: 50\r\n\r\n{", "half a chunk": head + "Transfer-Encoding: chunked\r\n\r\n9\r\n{",
+	} {
+		s := newServer(t, Backend{}, &Options{Grace: time.Hour})
+		l, err := s.Listen(t.Context(), Endpoint{Scheme: "http", Address: "127.0.0.1:0", Anonymous: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(ctx, l) }()
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, sent); err != nil {
+			t.Fatal(err)
+		}
+		post(t, l, `{"jsonrpc":"2.0","method":"none","id":1}`) // so what came before was accepted
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(hang):
+			t.Errorf("%s: the server waits for it", name)
+		}
+		conn.Close()
+	}
+}
+
 // An idle HTTP connection is closed, and a surplus one refused until then.
 func TestHTTPIdleDeadline(t *testing.T) {
 	s, l := httpListener(t, Backend{}, &Options{IdleTimeout: 100 * time.Millisecond, MaxConnections: 1}, nil)

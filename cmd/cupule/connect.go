@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unicode"
 
+	"github.com/cupule/cupule/jsonrpcserver"
 	"github.com/cupule/cupule/registry"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/spf13/cobra"
@@ -28,6 +32,8 @@ const (
 	defaultFor = 15 * time.Minute // for a call without --timeout
 	// The client library reads the id null as 0, so ids begin at 1.
 	authenticateID, callID = 1, 2
+	// redacted is what stands where a server repeats the token.
+	redacted = "[redacted]"
 )
 
 // token returns the token that --token-env names.
@@ -38,6 +44,9 @@ func (c *cli) token(o connection) (string, error) {
 	token, set := c.lookupEnv(o.tokenEnv)
 	if !set || token == "" {
 		return "", usagef("--token-env: the variable %s is not set", o.tokenEnv)
+	}
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return "", usagef("--token-env: the variable %s holds a line break or another control character, which no token has", o.tokenEnv)
 	}
 	return token, nil
 }
@@ -63,7 +72,7 @@ func (c *cli) invokeAt(cmd *cobra.Command, o connection, operation string, param
 	result, err := c.dispatch(ctx, o.address, token, operation, params, line)
 	line.clear()
 	if err != nil {
-		return remote(ctx, operation, err)
+		return remote(ctx, operation, withoutToken(err, token))
 	}
 	if err := c.printRaw(result); err != nil {
 		return err
@@ -76,11 +85,16 @@ func (c *cli) invokeAt(cmd *cobra.Command, o connection, operation string, param
 
 func (c *cli) dispatch(ctx context.Context, address, token, operation string, params json.RawMessage, line *progressLine) (json.RawMessage, error) {
 	scheme, rest, _ := strings.Cut(address, ":")
+	scheme = strings.ToLower(scheme)
 	switch scheme {
 	case "http", "https":
 		return postCall(ctx, address, token, operation, params)
 	case "unix", "tcp", "tls":
-		return streamCall(ctx, scheme, strings.TrimPrefix(rest, "//"), token, operation, params, line)
+		rest = strings.TrimPrefix(rest, "//")
+		if _, _, err := net.SplitHostPort(rest); err != nil && scheme != "unix" {
+			return nil, usagef("--connect %s: write %s:HOST:PORT", address, scheme)
+		}
+		return streamCall(ctx, scheme, rest, token, operation, params, line)
 	}
 	return nil, usagef("--connect %s: write unix:PATH, tcp:HOST:PORT, tls:HOST:PORT, http://HOST:PORT/rpc or https://...", address)
 }
@@ -91,16 +105,16 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 	if err != nil {
 		return nil, &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
 	}
-	stream := jsonrpc2.NewPlainObjectStream(struct {
+	stream := &strictStream{ObjectStream: jsonrpc2.NewPlainObjectStream(struct {
 		io.Reader
 		io.WriteCloser
-	}{io.LimitReader(conn, maxReply), conn})
+	}{io.LimitReader(conn, maxReply), conn})}
 	// The connection outlives ctx, so that the server can be told that the call is cancelled.
-	client := jsonrpc2.NewConn(context.WithoutCancel(ctx), stream, progressHandler{line})
+	client := jsonrpc2.NewConn(context.WithoutCancel(ctx), stream, progressHandler{line}, jsonrpc2.SetLogger(log.New(io.Discard, "", 0)))
 	defer client.Close()
 	if token != "" {
 		if err := client.Call(ctx, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
-			return nil, err
+			return nil, stream.reason(err)
 		}
 	}
 	opts := []jsonrpc2.CallOption{jsonrpc2.PickID(jsonrpc2.ID{Num: callID})}
@@ -114,7 +128,62 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 		defer cancel()
 		err = errors.Join(err, client.Notify(notice, "$/cancelRequest", map[string]int{"id": callID}))
 	}
-	return result, err
+	return result, stream.reason(err)
+}
+
+// strictStream ends with a response that isn't JSON-RPC 2.0 to the letter: what the client
+// library would make of it is a guess. Of notifications only those that are well made matter.
+type strictStream struct {
+	jsonrpc2.ObjectStream
+	// refused is the error with id null that a server answers what it can't read with.
+	refused atomic.Pointer[jsonrpc2.Error]
+}
+
+// ReadObject reads the next message.
+func (s *strictStream) ReadObject(v any) error {
+	var raw json.RawMessage
+	if err := s.ObjectStream.ReadObject(&raw); err != nil {
+		return err
+	}
+	message, err := jsonrpcserver.Parse(raw)
+	var notification struct{ Method *string }
+	switch {
+	case err != nil && (json.Unmarshal(raw, &notification) != nil || notification.Method == nil):
+		return err
+	case err == nil && message.Error != nil && message.ID.IsNull():
+		s.refused.Store(message.Error)
+		return message.Error
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// reason returns why a call failed: with what was answered without an id, or with err.
+func (s *strictStream) reason(err error) error {
+	if refused := s.refused.Load(); err != nil && refused != nil {
+		return refused
+	}
+	return err
+}
+
+// withoutToken masks the token where a server repeats it in an error.
+func withoutToken(err error, token string) error {
+	wire, answered := errors.AsType[*jsonrpc2.Error](err)
+	if !answered || token == "" {
+		return err
+	}
+	masked, hide := *wire, hiding(token)
+	masked.Message = hide.Replace(wire.Message)
+	if wire.Data != nil {
+		data := json.RawMessage(hide.Replace(string(*wire.Data)))
+		masked.Data = &data
+	}
+	return &masked
+}
+
+// hiding replaces a token, as it is and as it stands in JSON.
+func hiding(token string) *strings.Replacer {
+	quoted, _ := json.Marshal(token) // no string fails
+	return strings.NewReplacer(token, redacted, string(quoted[1:len(quoted)-1]), redacted)
 }
 
 func dialStream(ctx context.Context, network, address string) (net.Conn, error) {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 
 	"github.com/cupule/cupule/jsonrpcserver"
 	"github.com/cupule/cupule/registry"
@@ -32,14 +34,20 @@ func postCall(ctx context.Context, address, token, operation string, params json
 	if err != nil {
 		return nil, usageError{err}
 	}
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+	req = req.WithContext(httptrace.WithClientTrace(ctx, trace))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := poster().Do(req)
+	if err != nil && !sent.Load() {
+		return nil, notSent(ctx, address, err)
+	}
 	if err != nil {
-		return nil, notConnected(address, err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	return readReply(resp)
@@ -56,11 +64,14 @@ func poster() *http.Client {
 	}
 }
 
-// checkURL keeps a token from going over a network in the clear.
+// checkURL keeps a token from going over a network in the clear, and from a URL.
 func checkURL(address, token string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return usagef("--connect %s: this is no URL with a host", address)
+	}
+	if u.User != nil {
+		return usagef("--connect: a URL with a user and a password has no meaning here: write a bearer token into a variable, and name that with --token-env")
 	}
 	ip := net.ParseIP(u.Hostname())
 	if u.Scheme == "http" && token != "" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -69,12 +80,40 @@ func checkURL(address, token string) error {
 	return nil
 }
 
-// notConnected tells a connection that failed from an answer that did not come.
-func notConnected(address string, err error) error {
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
+// notSent is the error of a request of which no byte was written, as where there is no
+// connection, or one without a certificate that holds.
+func notSent(ctx context.Context, address string, err error) error {
+	failure := &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		failure.Kind = registry.KindTimeout
+	case ctx.Err() != nil:
+		failure.Kind = registry.KindCancelled
 	}
-	return err
+	return failure
+}
+
+// statusKinds says what went wrong where a server, or a proxy before it, has only a status
+// to tell it.
+var statusKinds = map[int]registry.Kind{
+	http.StatusUnauthorized: registry.KindUnauthenticated, http.StatusForbidden: registry.KindDenied,
+	http.StatusRequestTimeout: registry.KindTimeout, http.StatusGatewayTimeout: registry.KindTimeout,
+	http.StatusTooManyRequests: registry.KindOverloaded,
+	http.StatusBadGateway:      registry.KindUnavailable, http.StatusServiceUnavailable: registry.KindUnavailable,
+}
+
+// noResponse is the error of an answer that is no JSON-RPC response to the call. Whether
+// anything ran isn't known.
+func noResponse(resp *http.Response) error {
+	failure := &registry.Error{Kind: registry.KindUpstreamError, Ran: registry.Sent,
+		Message: fmt.Sprintf("the reply, with HTTP status %d, is no JSON-RPC response to the call", resp.StatusCode)}
+	if kind, known := statusKinds[resp.StatusCode]; known {
+		failure.Kind = kind
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		failure.Message += ": is the path the one that is served? It is /rpc where nothing else is configured"
+	}
+	return failure
 }
 
 func readReply(resp *http.Response) (json.RawMessage, error) {
@@ -83,16 +122,17 @@ func readReply(resp *http.Response) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(body) > maxReply {
-		return nil, &registry.Error{Kind: registry.KindOutputTooLarge, Ran: registry.Completed, Message: "the reply is too large",
+		return nil, &registry.Error{Kind: registry.KindOutputTooLarge, Ran: registry.Sent, Message: "the reply is too large",
 			Limit: &registry.Limit{Name: "reply", Whose: "client", Bytes: maxReply}}
 	}
 	message, err := jsonrpcserver.Parse(body)
-	if err == nil && message.Error != nil {
-		return nil, message.Error
-	}
-	if err != nil || message.Result == nil {
-		return nil, &registry.Error{Kind: registry.KindUpstreamError, Ran: registry.Sent,
-			Message: fmt.Sprintf("the reply, with HTTP status %d, is no JSON-RPC response", resp.StatusCode)}
+	switch {
+	case err != nil, message.Method != "":
+		return nil, noResponse(resp)
+	case message.Error != nil && (message.ID.IsNull() || message.ID == jsonrpcserver.NumberID(callID)):
+		return nil, message.Error // with id null where the request could not be read
+	case message.Result == nil || message.ID != jsonrpcserver.NumberID(callID):
+		return nil, noResponse(resp)
 	}
 	return message.Result, nil
 }

@@ -72,6 +72,20 @@ func TestCallsOverHTTP(t *testing.T) {
 				"  not_among_callers_operations: operation op is not among the operations of this caller\n" +
 				"  needs_authorization: operation op time_travel\n" +
 				"  new\ufffd_rule: moon phase mutation\n  ran: not_sent\n"}},
+		{"another id", text(200, `{"jsonrpc":"2.0","id":77,"result":1}`), 5, []string{"upstream_error", "no JSON-RPC response to the call"}},
+		{"an id that looks alike", text(200, `{"jsonrpc":"2.0","id":"2","result":1}`), 5, []string{"upstream_error"}},
+		{"a result without an id", text(200, `{"jsonrpc":"2.0","id":null,"result":1}`), 5, []string{"upstream_error"}},
+		{"an error without an id", text(200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`), 5, []string{"parse_error: m"}},
+		{"another's error", text(200, `{"jsonrpc":"2.0","id":3,"error":{"code":7,"message":"m"}}`), 5, []string{"upstream_error"}},
+		{"a request", text(200, `{"jsonrpc":"2.0","id":2,"method":"op"}`), 5, []string{"upstream_error"}},
+		{"another version", text(200, `{"jsonrpc":"1.0","id":2,"result":1}`), 5, []string{"upstream_error"}},
+		{"the token in an error", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":7,"message":"you sent s3cret-token","data":"s3cret-token"}}`), 1, []string{"application: you sent [redacted]"}},
+		{"a standard code", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"m"}}`), 2, []string{"method_not_found: m"}},
+		{"an internal error", text(200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"m"}}`), 5, []string{"internal: m"}},
+		{"a proxy's 401", text(401, `no`), 3, []string{"unauthenticated: the reply, with HTTP status 401", "ran: sent"}},
+		{"a proxy's 503", text(503, ``), 4, []string{"unavailable", "HTTP status 503", "ran: sent"}},
+		{"a proxy's 429", text(429, ``), 4, []string{"overloaded"}},
+		{"another path", text(404, `{"error":"x"}`), 5, []string{"It is /rpc where nothing else is configured"}},
 		{"HTML", text(500, `<html>`), 5, []string{"upstream_error", "HTTP status 500", "ran: sent"}},
 		{"nothing", text(204, ``), 5, []string{"HTTP status 204"}},
 		{"elsewhere", func(w http.ResponseWriter) {
@@ -122,6 +136,9 @@ func TestConnectionsThatFail(t *testing.T) {
 	}
 	closed := l.Addr().String()
 	l.Close()
+	server := httptest.NewServer(http.NotFoundHandler()) // no TLS, so nothing is ever sent
+	defer server.Close()
+	plain := server.Listener
 	for _, test := range []struct {
 		address string
 		code    int
@@ -131,12 +148,79 @@ func TestConnectionsThatFail(t *testing.T) {
 		{"tcp:" + closed, 4, []string{"unavailable", "ran: not_sent"}},
 		{"tls:" + closed, 4, []string{"unavailable", "ran: not_sent"}},
 		{"http://example.org/rpc", 2, []string{"over https only"}},
+		{"HTTP://" + closed + "/rpc", 4, []string{"unavailable", "ran: not_sent"}},
+		{"http://user:pass@" + closed + "/rpc", 2, []string{"name that with --token-env"}},
+		{"https://" + plain.Addr().String() + "/rpc", 4, []string{"unavailable", "ran: not_sent"}},
 		{"http:///rpc", 2, []string{"no URL with a host"}},
 		{"https://%zz/", 2, []string{"no URL with a host"}},
+		{"tcp:example", 2, []string{"write tcp:HOST:PORT"}},
 		{"example.org", 2, []string{"write unix:PATH"}},
 	} {
 		runHere(t, false, map[string]string{"TOKEN": "x"}, "invoke", "op", "--connect", test.address, "--token-env", "TOKEN").
 			holds(t, test.address, test.code, test.words...)
+	}
+}
+
+func TestTokensThatNoHeaderTakes(t *testing.T) {
+	address, asked := answering(t, text(200, ``))
+	runHere(t, false, map[string]string{"TOKEN": "a\r\nX: y"}, "invoke", "op", "--connect", address, "--token-env", "TOKEN").
+		holds(t, "a line break", 2, "the variable TOKEN holds a line break")
+	if header, _ := asked(); header != nil {
+		t.Errorf("asked %v", header)
+	}
+}
+
+// What a peer on a stream sends has to be JSON-RPC 2.0 to the letter, too.
+func TestStreamsThatAreNoJSONRPC(t *testing.T) {
+	for name, reply := range map[string]string{
+		"another version":   `{"jsonrpc":"1.0","id":2,"result":1}`,
+		"no version":        `{"id":2,"result":1}`,
+		"a key twice":       `{"jsonrpc":"2.0","id":2,"result":1,"result":2}`,
+		"a folded key":      `{"jsonrpc":"2.0","id":2,"Result":1}`,
+		"result and error":  `{"jsonrpc":"2.0","id":2,"result":1,"error":{"code":1,"message":"m"}}`,
+		"another id":        `{"jsonrpc":"2.0","id":77,"result":1}`,
+		"an id as a string": `{"jsonrpc":"2.0","id":"2","result":1}`,
+		"invalid UTF-8":     "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"\xff\"}",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer l.Close()
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+				fmt.Fprintln(conn, reply)
+			}
+		}()
+		runHere(t, false, nil, "invoke", "op", "--connect", "tcp:"+l.Addr().String()).holds(t, name, 5, "outcome_unknown: no answer came", "ran: sent")
+	}
+}
+
+// What a server can't read it answers with id null: that is the answer.
+func TestRefusalsWithoutAnID(t *testing.T) {
+	for _, token := range []string{"", "x"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer l.Close()
+			if conn, err := l.Accept(); err == nil {
+				defer conn.Close()
+				fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"too deep","data":{"kind":"parse_error","ran":"not_sent"}}}`)
+				_, _ = io.Copy(io.Discard, conn) // and it stays open
+			}
+		}()
+		args := []string{"invoke", "op", "--connect", "tcp:" + l.Addr().String()}
+		if token != "" {
+			args = append(args, "--token-env", "TOKEN")
+		}
+		runHere(t, false, map[string]string{"TOKEN": token}, args...).holds(t, "token "+token, 5, "parse_error: too deep", "ran: not_sent")
 	}
 }
 

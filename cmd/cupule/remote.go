@@ -50,6 +50,13 @@ func (r remoteReason) line() string {
 
 var knownRules = []effects.Rule{effects.RuleUnavailable, effects.RuleAuthorization, effects.RuleOffline, effects.RuleOutside, effects.RuleOperations}
 
+// standardKinds are the kinds of the codes that JSON-RPC 2.0 itself gives a meaning to.
+var standardKinds = map[int64]registry.Kind{
+	jsonrpc2.CodeParseError: registry.KindParseError, jsonrpc2.CodeInvalidRequest: registry.KindInvalidRequest,
+	jsonrpc2.CodeMethodNotFound: registry.KindMethodNotFound, jsonrpc2.CodeInvalidParams: registry.KindInvalidParams,
+	jsonrpc2.CodeInternalError: registry.KindInternal,
+}
+
 // remote turns what a served registry answered into an error of its kind.
 func remote(ctx context.Context, operation string, err error) error {
 	wire, answered := errors.AsType[*jsonrpc2.Error](err)
@@ -68,6 +75,9 @@ func remote(ctx context.Context, operation string, err error) error {
 		Problems []registry.ParamProblem `json:"problems"`
 	}
 	if wire.Data == nil || json.Unmarshal(*wire.Data, &data) != nil || data.Kind == "" || data.Kind.Code() != wire.Code {
+		if kind, known := standardKinds[wire.Code]; known {
+			failure.Kind = kind
+		}
 		return &remoteError{failure: failure, wire: wire}
 	}
 	failure.Kind, failure.Server, failure.Tool, failure.Phase = data.Kind, data.Server, data.Tool, data.Phase

@@ -38,6 +38,7 @@ func (c *cli) serve(ctx context.Context) error {
 		return err
 	}
 	defer app.Close()
+	defer keepBrokenPipes()()
 	hangup := make(chan os.Signal, 1)
 	notifyHangup(hangup)
 	defer signal.Stop(hangup)
