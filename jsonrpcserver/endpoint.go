@@ -357,14 +357,15 @@ func cancelWhenQuiet(ctx context.Context, cancel context.CancelFunc, running *at
 	const looks = 20
 	tick := time.NewTicker(closeDelay / looks)
 	defer tick.Stop()
-	for quiet := 0; quiet < looks; quiet++ {
+	for quiet := 0; quiet < looks; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		quiet++
 		if running.Load() > 0 {
-			quiet = -1
+			quiet = 0
 		}
 	}
 	cancel()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cupule/cupule/registry"
@@ -242,6 +243,26 @@ func TestHTTPDrainWaitsForNoHalves(t *testing.T) {
 			t.Errorf("%s: the server waits for it", name)
 		}
 		conn.Close()
+	}
+}
+
+// What runs is waited for, and a second more; nothing but that second where nothing runs.
+func TestCancelWhenQuiet(t *testing.T) {
+	for runs, want := range map[time.Duration]time.Duration{0: closeDelay, 3010 * time.Millisecond: 3010*time.Millisecond + closeDelay, time.Hour: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var running atomic.Int64
+			if runs > 0 {
+				running.Add(1)
+				defer time.AfterFunc(runs, func() { running.Add(-1) }).Stop()
+			}
+			began := time.Now()
+			cancelWhenQuiet(ctx, cancel, &running)
+			if took := time.Since(began); ctx.Err() == nil || (took - want).Abs() > closeDelay/10 {
+				t.Errorf("a call of %v: it ends after %v", runs, took)
+			}
+		})
 	}
 }
 

@@ -91,9 +91,9 @@ func engineContestants(params json.RawMessage) ([]measure.Contestant, error) {
 		deciding(rowDecide, authority(), true),
 		deciding(rowDenied, effects.Invocation{}, false),
 		measure.InProcess(rowHandler, 100, func() error { return handling(params, 100) }),
-		invoking(rowInvoke, r, "bench.echo", params),
-		invoking(rowSchema, r, "bench.schema", params),
-		invoking(rowTyped, r, "bench.typed", params),
+		invoking(rowInvoke, r, params, "bench.echo"),
+		invoking(rowSchema, r, params, "bench.schema"),
+		invoking(rowTyped, r, params, "bench.typed"),
 		measure.InProcess(rowTypedPlain, 1, func() error { return typedPlain(params) }),
 		measure.InProcess(rowTypedBare, 100, func() error { return typedBare(bare, 100) }),
 	}, err
@@ -123,9 +123,13 @@ func handling(params json.RawMessage, times int) error {
 	return nil
 }
 
-func invoking(name string, r *registry.Registry, operation string, params json.RawMessage) measure.Contestant {
-	req := registry.Request{Operation: operation, Params: params, Invocation: authority()}
+// invoking calls operations in turn.
+func invoking(name string, r *registry.Registry, params json.RawMessage, operations ...string) measure.Contestant {
+	req := registry.Request{Params: params, Invocation: authority()}
+	next := 0
 	return measure.InProcess(name, 1, func() error {
+		req.Operation = operations[next]
+		next = (next + 1) % len(operations)
 		result, err := r.Invoke(context.Background(), req)
 		if err != nil {
 			return err

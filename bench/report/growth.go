@@ -64,7 +64,7 @@ func (l *lab) growthColumn(n int) (column, error) {
 		plan.Rounds, plan.Least = min(plan.Rounds, 5), 1
 	}
 	c.Results, err = measure.Rounds(l.ctx, []measure.Contestant{
-		invokingAny(r, ops),
+		invoking(rowLookup, r, json.RawMessage(`{"text":"x"}`), shuffled(ops)...),
 		measure.InProcess(rowCatalog, 1, func() error { return readThrough(r, n) }),
 		measure.InProcess(rowDiscover, 1, d.ask),
 		measure.InProcess(rowOpenBare, 1, func() error { return openWith(bare) }),
@@ -76,23 +76,13 @@ func (l *lab) growthColumn(n int) (column, error) {
 // asked is how many names are asked for in turn at most.
 const asked = 1 << 14
 
-// invokingAny calls operations in a random order, so that no cache knows the next one.
-func invokingAny(r *registry.Registry, ops []registry.Operation) measure.Contestant {
+// shuffled returns names of operations in a random order, so that no cache knows the next one.
+func shuffled(ops []registry.Operation) []string {
 	names := make([]string, min(len(ops), asked))
 	for i, j := range rand.Perm(len(ops))[:len(names)] {
 		names[i] = strings.Clone(ops[j].Name)
 	}
-	req := registry.Request{Params: json.RawMessage(`{"text":"x"}`), Invocation: authority()}
-	next := 0
-	return measure.InProcess(rowLookup, 1, func() error {
-		req.Operation = names[next]
-		next = (next + 1) % len(names)
-		result, err := r.Invoke(context.Background(), req)
-		if err != nil {
-			return err
-		}
-		return same(result, req.Params)
-	})
+	return names
 }
 
 // many returns n operations, each with a schema of its own or none.

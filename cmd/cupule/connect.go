@@ -224,12 +224,16 @@ func unanswered(ctx context.Context, operation string, err error) error {
 	if _, usage := errors.AsType[usageError](err); usage {
 		return err
 	}
-	failure := &registry.Error{Kind: registry.KindOutcomeUnknown, Operation: operation, Ran: registry.Sent, Message: "no answer came", Err: err}
+	return &registry.Error{Kind: endOr(ctx, registry.KindOutcomeUnknown), Operation: operation, Ran: registry.Sent, Message: "no answer came", Err: err}
+}
+
+// endOr returns the kind of how ctx ended, or another while it hasn't.
+func endOr(ctx context.Context, other registry.Kind) registry.Kind {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		failure.Kind = registry.KindTimeout
+		return registry.KindTimeout
 	case ctx.Err() != nil:
-		failure.Kind = registry.KindCancelled
+		return registry.KindCancelled
 	}
-	return failure
+	return other
 }

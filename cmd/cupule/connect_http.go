@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -83,14 +82,7 @@ func checkURL(address, token string) error {
 // notSent is the error of a request of which no byte was written, as where there is no
 // connection, or one without a certificate that holds.
 func notSent(ctx context.Context, address string, err error) error {
-	failure := &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		failure.Kind = registry.KindTimeout
-	case ctx.Err() != nil:
-		failure.Kind = registry.KindCancelled
-	}
-	return failure
+	return &registry.Error{Kind: endOr(ctx, registry.KindUnavailable), Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
 }
 
 // statusKinds says what went wrong where a server, or a proxy before it, has only a status

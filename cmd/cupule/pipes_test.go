@@ -16,15 +16,9 @@ import (
 	"time"
 )
 
-// TestNobodyReadsTheLog: a server whose standard error leads nowhere any more goes on, and
-// ends in good order. A peer makes it log.
-func TestNobodyReadsTheLog(t *testing.T) {
-	file := configFile(t, object{
-		"callers": object{"x": object{"token_env": "TOKEN"}}, "serve": object{"listen": []string{"unix:./s"}},
-	})
-	socket := filepath.Join(filepath.Dir(file), "s")
-	cmd := exec.Command("cupule", "serve", "-c", file)
-	cmd.Env = append(os.Environ(), "TOKEN=of-the-caller-x")
+// startPiped starts cupule serve, and returns its standard error when it serves.
+func startPiped(t *testing.T, cmd *exec.Cmd) io.ReadCloser {
+	t.Helper()
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +30,30 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	if line, err := bufio.NewReader(log).ReadString('\n'); err != nil || !strings.Contains(line, "serving on") {
 		t.Fatal(line, err)
 	}
-	if err := log.Close(); err != nil {
+	return log
+}
+
+// endsWell waits for the end, and looks whether it left its socket.
+func endsWell(t *testing.T, cmd *exec.Cmd, socket string) {
+	t.Helper()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := os.Lstat(socket); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+}
+
+// TestNobodyReadsTheLog: a server whose standard error leads nowhere any more goes on, and
+// ends in good order. A peer makes it log.
+func TestNobodyReadsTheLog(t *testing.T) {
+	file := configFile(t, object{
+		"callers": object{"x": object{"token_env": "TOKEN"}}, "serve": object{"listen": []string{"unix:./s"}},
+	})
+	socket := filepath.Join(filepath.Dir(file), "s")
+	cmd := exec.Command("cupule", "serve", "-c", file)
+	cmd.Env = append(os.Environ(), "TOKEN=of-the-caller-x")
+	if err := startPiped(t, cmd).Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -47,12 +64,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
-	}
-	if _, err := os.Lstat(socket); !os.IsNotExist(err) {
-		t.Errorf("the socket is left: %v", err)
-	}
+	endsWell(t, cmd, socket)
 }
 
 // asksOnce sends one message on a connection of its own and returns the answer.
@@ -71,8 +83,8 @@ func asksOnce(t *testing.T, socket, message string) string {
 	return answer
 }
 
-// TestNobodyReadsTheReplies: who closes the standard output of a server that also serves a
-// socket ends its own connection, and no more.
+// TestNobodyReadsTheReplies: a server whose standard output is closed ends in good order, as
+// it does at the end of its standard input.
 func TestNobodyReadsTheReplies(t *testing.T) {
 	file := configFile(t, object{"serve": object{"listen": []string{"stdio", "unix:./s"}}})
 	cmd := exec.Command("cupule", "serve", "-c", file)
@@ -84,29 +96,12 @@ func TestNobodyReadsTheReplies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	lines := bufio.NewReader(log)
-	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "serving on") {
-		t.Fatal(line, err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	startPiped(t, cmd)
 	if err := out.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"rpc.discover","id":1}`); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("it ended with %v", err)
-	}
-	if _, err := os.Lstat(filepath.Join(filepath.Dir(file), "s")); !os.IsNotExist(err) {
-		t.Errorf("the socket is left: %v", err)
-	}
+	endsWell(t, cmd, filepath.Join(filepath.Dir(file), "s"))
 }

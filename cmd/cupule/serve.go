@@ -23,6 +23,7 @@ func (c *cli) serveCommand() *cobra.Command {
 }
 
 func (c *cli) serve(ctx context.Context) error {
+	defer keepBrokenPipes()()
 	if _, err := c.load(); err != nil {
 		return err
 	}
@@ -38,7 +39,6 @@ func (c *cli) serve(ctx context.Context) error {
 		return err
 	}
 	defer app.Close()
-	defer keepBrokenPipes()()
 	hangup := make(chan os.Signal, 1)
 	notifyHangup(hangup)
 	defer signal.Stop(hangup)
