@@ -259,7 +259,7 @@ func TestCancelWhenQuiet(t *testing.T) {
 			}
 			began := time.Now()
 			cancelWhenQuiet(ctx, cancel, &running)
-			if took := time.Since(began); ctx.Err() == nil || (took - want).Abs() > closeDelay/10 {
+			if took := time.Since(began); ctx.Err() == nil || (took-want).Abs() > closeDelay/10 {
 				t.Errorf("a call of %v: it ends after %v", runs, took)
 			}
 		})
