@@ -99,7 +99,7 @@ var file = object(
 		shape: table("a mapping from names to callers", "CALLER", names.CheckAlias, aliasPattern, caller())},
 	field{name: "serve", doc: "Where operations are served.",
 		shape: object(
-			field{name: "listen", doc: "The places to serve at. Without one, cupule serve speaks on stdio.",
+			field{name: "listen", doc: "The places to serve at. Without one, cupule serve speaks on stdio. Where stdio is among them, its end ends the others too.",
 				shape: list("a list of addresses", listener())})},
 )
 

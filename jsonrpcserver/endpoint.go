@@ -166,21 +166,13 @@ func (s *Server) Serve(ctx context.Context, listeners ...*Listener) error {
 // serveListener accepts until the listener is closed.
 func (s *Server) serveListener(ctx context.Context, l *Listener) error {
 	defer l.Close()
-	s.mu.Lock()
-	if s.draining {
-		s.mu.Unlock()
+	if !s.watch(l) {
 		if ctx.Err() != nil {
 			return nil
 		}
 		return ErrClosed
 	}
-	s.closers[l] = struct{}{}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.closers, l)
-		s.mu.Unlock()
-	}()
+	defer s.unwatch(l)
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	s.opts.Logger.Info("listening", "scheme", l.endpoint.Scheme, "address", l.Addr().String())
 	serve := s.serveStreams
@@ -195,7 +187,7 @@ func (s *Server) serveListener(ctx context.Context, l *Listener) error {
 }
 
 func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
-	surplus := &bounded{Listener: l.listener, server: s, refuse: s.turnAway}
+	surplus := &bounded{Listener: l.listener, server: s, parting: parting{l.tls, false}}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
@@ -248,83 +240,13 @@ func (s *Server) serveCounted(ctx context.Context, conn net.Conn, who identity, 
 	s.serveStream(ctx, st, st.run)
 }
 
-// bounded is a listener that turns surplus connections away and outlives a shortage of descriptors.
-type bounded struct {
-	net.Listener
-	server *Server
-	refuse func(net.Conn)
-}
-
-// Accept returns the next connection that is not surplus.
-func (b *bounded) Accept() (net.Conn, error) {
-	for pause := 5 * time.Millisecond; ; {
-		conn, err := b.Listener.Accept()
-		if temporary, ok := errors.AsType[interface {
-			error
-			Temporary() bool
-		}](err); ok && temporary.Temporary() {
-			b.server.opts.Logger.Warn("accept failed, trying again", "error", err.Error())
-			select {
-			case <-time.After(pause):
-			case <-b.server.drained:
-			}
-			pause = min(2*pause, time.Second)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if b.server.conns.Add(1) <= int64(b.server.opts.MaxConnections) {
-			return &boundedConn{Conn: conn, server: b.server}, nil
-		}
-		b.server.conns.Add(-1)
-		b.refuse(conn)
-	}
-}
-
-// boundedConn counts itself out when it is closed.
-type boundedConn struct {
-	net.Conn
-	server *Server
-	once   sync.Once
-}
-
-// Close closes the connection.
-func (c *boundedConn) Close() error {
-	c.once.Do(func() { c.server.conns.Add(-1) })
-	return c.Conn.Close()
-}
-
-// CloseWrite ends what this side sends.
-func (c *boundedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
-
-// turnAwayHTTP is turnAway in the words of HTTP.
-func (s *Server) turnAwayHTTP(conn net.Conn) {
-	s.stats.refusedConnections.Add(1)
-	_ = conn.SetDeadline(time.Now().Add(refusalBurst))
-	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
-	_ = conn.Close()
-}
-
 // serveHTTP runs an HTTP server on a listener until it is closed.
 func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	web := s.newWeb(l)
 	s.mu.Lock()
 	s.webs[web] = struct{}{}
 	s.mu.Unlock()
-	refuse := s.turnAwayHTTP
-	if l.tls != nil {
-		refuse = func(conn net.Conn) {
-			s.stats.refusedConnections.Add(1)
-			_ = conn.Close()
-		}
-	}
-	surplus := &bounded{Listener: l.listener, server: s, refuse: refuse}
+	surplus := &bounded{Listener: l.listener, server: s, parting: parting{l.tls, true}}
 	var err error
 	if l.tls != nil {
 		err = web.ServeTLS(firmListener{calmListener{surplus}, s.opts.WriteTimeout}, "", "")

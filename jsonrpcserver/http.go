@@ -26,7 +26,8 @@ type HTTPOptions struct {
 	Origins []string
 }
 
-// HTTPHandler answers calls over HTTP: POST to the path, GET /healthz and GET /readyz.
+// HTTPHandler answers calls over HTTP: POST to the path, GET /healthz, and GET /readyz, which
+// is 503 once the server shuts down (a listener of the server's own is closed by then).
 // It bounds bodies, and sets deadlines for them where the connection has deadlines; the
 // limits on headers and idle connections are the http.Server's own.
 func (s *Server) HTTPHandler(opts *HTTPOptions) http.Handler {

@@ -400,31 +400,6 @@ func TestHTTPConnectionLivesOn(t *testing.T) {
 	}
 }
 
-func TestHTTPSurplusConnection(t *testing.T) {
-	for scheme, want := range map[string]string{"http": "HTTP/1.1 503 ", "https": ""} {
-		server, _ := certificate(t)
-		s, l := httpListener(t, Backend{}, &Options{MaxConnections: 1}, func(e *Endpoint) { e.Scheme, e.TLS = scheme, server })
-		first, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer first.Close()
-		for s.Stats().Connections == 0 {
-			time.Sleep(time.Millisecond)
-		}
-		second, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer second.Close()
-		_ = second.SetDeadline(time.Now().Add(hang))
-		answer, _ := io.ReadAll(second)
-		if !strings.HasPrefix(string(answer), want) || s.Stats().RefusedConnections != 1 {
-			t.Errorf("%s: %q, %+v", scheme, answer, s.Stats())
-		}
-	}
-}
-
 // A body in chunks is the last of its connection: a length beside it, by which a proxy may
 // have gone, can't be seen any more.
 func TestChunksCloseTheConnection(t *testing.T) {

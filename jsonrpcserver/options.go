@@ -25,19 +25,18 @@ const (
 
 // Bounds that are not adjustable.
 const (
-	maxUnread    = 4 << 20  // bytes of replies that wait to be written, before reading waits too
-	maxSurplus   = 3 << 20  // bytes of those that answer no call, on all connections, before reading waits
-	ownSurplus   = 1 << 10  // of which each connection may have so many
-	writerCost   = 4 << 10  // what a connection's writer takes that waits, counted with them
-	maxProgress  = 64 << 10 // bytes of progress that wait to be written
-	maxAttempts  = 3        // wrong tokens on one connection
-	maxGreeting  = 4 << 10  // bytes of a message before the peer is authenticated
-	largePiece   = 16 << 10 // results from this size on are not copied
-	writePiece   = 256 << 10
-	refusalBurst = time.Second // for telling a surplus connection why it is refused
-	lingerTime   = time.Second // for a peer to read why it is cut off
-	maxLinger    = 1 << 20     // bytes that it may still send meanwhile
-	closeDelay   = time.Second // for cancelled calls to be answered when the server stops
+	maxUnread   = 4 << 20  // bytes of replies that wait to be written, before reading waits too
+	maxSurplus  = 3 << 20  // bytes of those that answer no call, on all connections, before reading waits
+	ownSurplus  = 1 << 10  // of which each connection may have so many
+	writerCost  = 4 << 10  // what a connection's writer takes that waits, counted with them
+	maxProgress = 64 << 10 // bytes of progress that wait to be written
+	maxAttempts = 3        // wrong tokens on one connection
+	maxGreeting = 4 << 10  // bytes of a message before the peer is authenticated
+	largePiece  = 16 << 10 // results from this size on are not copied
+	writePiece  = 256 << 10
+	lingerTime  = time.Second // for a peer to read why it is cut off
+	maxLinger   = 1 << 20     // bytes that it may still send meanwhile
+	closeDelay  = time.Second // for cancelled calls to be answered when the server stops
 )
 
 // Options are optional settings of a Server. Nil and zero fields mean defaults.

@@ -35,9 +35,10 @@ type Server struct {
 	mu       sync.Mutex // guards what follows
 	draining bool
 	streams  map[*stream]struct{}
-	closers  map[io.Closer]struct{} // listeners, and connections that greet over TLS
+	closers  map[io.Closer]struct{} // listeners, and connections that greet over TLS or take their leave
 	webs     map[*http.Server]struct{}
 
+	farewells  chan struct{} // a place for each surplus connection that is being told so
 	drained    chan struct{} // closed when draining begins
 	halt       context.Context
 	haltCalls  context.CancelFunc // ends every call that still runs
@@ -52,6 +53,7 @@ func New(b Backend, opts *Options) (*Server, error) {
 	s := &Server{
 		opts: opts.withDefaults(), streams: map[*stream]struct{}{}, closers: map[io.Closer]struct{}{},
 		webs: map[*http.Server]struct{}{}, drained: make(chan struct{}), handoff: make(chan *flight),
+		farewells: make(chan struct{}, maxFarewells),
 	}
 	s.middle, s.large = newBudgets(s.opts.MaxMessage)
 	s.buffers.New = func() any { return new([]byte) }
@@ -111,6 +113,25 @@ func (s *Server) enter() bool {
 	return true
 }
 
+// watch is enter for what is closed when the server begins to shut down.
+func (s *Server) watch(c io.Closer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false
+	}
+	s.live.Add(1)
+	s.closers[c] = struct{}{}
+	return true
+}
+
+func (s *Server) unwatch(c io.Closer) {
+	s.mu.Lock()
+	delete(s.closers, c)
+	s.mu.Unlock()
+	s.live.Done()
+}
+
 // isDraining reports whether the server has begun to shut down.
 func (s *Server) isDraining() bool {
 	select {
@@ -153,7 +174,9 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn, opts *ConnOptions
 	defer s.live.Done()
 	if s.conns.Add(1) > int64(s.opts.MaxConnections) {
 		s.conns.Add(-1)
-		s.turnAway(conn)
+		s.stats.refusedConnections.Add(1)
+		_ = conn.SetDeadline(time.Now().Add(lingerTime))
+		takeLeave(conn, parting{})
 		return fmt.Errorf("more than %d connections", s.opts.MaxConnections)
 	}
 	defer s.conns.Add(-1)
@@ -168,14 +191,6 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn, opts *ConnOptions
 	st := s.newStream(ctx, conn, who, opts.Peer, timing)
 	s.serveStream(ctx, st, st.run)
 	return nil
-}
-
-// turnAway tells a surplus connection why it is closed.
-func (s *Server) turnAway(conn net.Conn) {
-	s.stats.refusedConnections.Add(1)
-	_ = conn.SetDeadline(time.Now().Add(refusalBurst))
-	_, _ = conn.Write(append(appendError(nil, nil, overloaded("", "too many connections")), '\n'))
-	_ = conn.Close()
 }
 
 // serveStream runs a stream and tends to it when ctx or the server ends.

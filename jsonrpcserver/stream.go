@@ -151,20 +151,25 @@ func (st *stream) close() {
 	}
 }
 
-// finishReading lets a peer that is still sending read the last reply: closing a socket
-// with unread bytes would reset it.
+// finishReading lets a peer that is still sending read the last reply, where there is one.
 func (st *stream) finishReading() {
 	st.mu.Lock()
-	linger := st.linger
+	lingers := st.linger
 	st.mu.Unlock()
-	if !linger {
+	if !lingers {
 		return
 	}
-	if half, ok := st.conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		_ = st.conn.SetReadDeadline(time.Now().Add(lingerTime))
-		_, _ = io.CopyN(io.Discard, st.conn, maxLinger)
-	}
+	linger(st.conn)
 	_ = st.conn.Close()
+}
+
+// linger ends what this side sends and reads on for a moment: closing a socket with unread
+// bytes would reset it, and the last words could be lost.
+func linger(conn pipe) {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		_ = conn.SetReadDeadline(time.Now().Add(lingerTime))
+		_, _ = io.CopyN(io.Discard, conn, maxLinger)
+	}
 }
 
 // abort cancels what runs and closes at once: the peer is gone, or can't be written to.

@@ -77,18 +77,10 @@ func (l firmListener) Accept() (net.Conn, error) {
 
 // shakeHands completes a handshake within the time for greetings, unless the server stops.
 func (s *Server) shakeHands(conn *tls.Conn) error {
-	s.mu.Lock()
-	draining := s.draining
-	s.closers[conn.NetConn()] = struct{}{}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.closers, conn.NetConn())
-		s.mu.Unlock()
-	}()
-	if draining {
+	if !s.watch(conn.NetConn()) {
 		return ErrClosed
 	}
+	defer s.unwatch(conn.NetConn())
 	_ = conn.SetDeadline(time.Now().Add(s.opts.GreetTimeout))
 	err := conn.Handshake()
 	_ = conn.SetDeadline(time.Time{})

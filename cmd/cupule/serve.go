@@ -15,8 +15,9 @@ func (c *cli) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the operations over JSON-RPC 2.0",
 		Long: "serve serves the operations on every listener under serve.listen, or on standard input and output where there\n" +
-			"is none. SIGTERM or an interrupt stops accepting, finishes what runs within a grace, and cancels the rest; a\n" +
-			"second one ends at once. SIGHUP loads the file anew; one with a problem changes nothing.",
+			"is none. SIGTERM or an interrupt closes the listeners, finishes what runs within a grace, cancels the rest and exits 0;\n" +
+			"a second one ends at once, by that signal. The end of standard input ends a server that listens on it, its other\n" +
+			"listeners too. SIGHUP loads the file anew; one with a problem changes nothing.",
 		Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
