@@ -27,7 +27,7 @@ type connection struct {
 
 // Bounds on a call to a served registry.
 const (
-	maxReply   = 128 << 20 // bytes that a peer may send in all
+	maxReply   = registry.LargestMaxOutput + 1<<20 // bytes of one message from a peer
 	dialWait   = 10 * time.Second
 	defaultFor = 15 * time.Minute // for a call without --timeout
 	// The client library reads the id null as 0, so ids begin at 1.
@@ -105,10 +105,7 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 	if err != nil {
 		return nil, &registry.Error{Kind: registry.KindUnavailable, Message: "no connection to " + address, Ran: registry.NotSent, Err: err}
 	}
-	stream := &strictStream{ObjectStream: jsonrpc2.NewPlainObjectStream(struct {
-		io.Reader
-		io.WriteCloser
-	}{io.LimitReader(conn, maxReply), conn})}
+	stream := newStrictStream(conn, maxReply)
 	// The connection outlives ctx, so that the server can be told that the call is cancelled.
 	client := jsonrpc2.NewConn(context.WithoutCancel(ctx), stream, progressHandler{line}, jsonrpc2.SetLogger(log.New(io.Discard, "", 0)))
 	defer client.Close()
@@ -135,14 +132,30 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 // library would make of it is a guess. Of notifications only those that are well made matter.
 type strictStream struct {
 	jsonrpc2.ObjectStream
-	// refused is the error with id null that a server answers what it can't read with.
-	refused atomic.Pointer[jsonrpc2.Error]
+	limit int64             // bytes of a message
+	left  *io.LimitedReader // what this one may still bring; the reader's own
+	// refused is why no answer comes: the error with id null that a server answers what it
+	// can't read with, or a message that is too large.
+	refused atomic.Pointer[error]
+}
+
+func newStrictStream(conn io.ReadWriteCloser, limit int64) *strictStream {
+	left := &io.LimitedReader{R: conn}
+	return &strictStream{limit: limit, left: left, ObjectStream: jsonrpc2.NewPlainObjectStream(struct {
+		io.Reader
+		io.WriteCloser
+	}{left, conn})}
 }
 
 // ReadObject reads the next message.
 func (s *strictStream) ReadObject(v any) error {
 	var raw json.RawMessage
+	s.left.N = s.limit
 	if err := s.ObjectStream.ReadObject(&raw); err != nil {
+		if s.left.N <= 0 {
+			err = replyTooLarge()
+			s.refused.Store(&err)
+		}
 		return err
 	}
 	message, err := jsonrpcserver.Parse(raw)
@@ -151,18 +164,24 @@ func (s *strictStream) ReadObject(v any) error {
 	case err != nil && (json.Unmarshal(raw, &notification) != nil || notification.Method == nil):
 		return err
 	case err == nil && message.Error != nil && message.ID.IsNull():
-		s.refused.Store(message.Error)
-		return message.Error
+		err = message.Error
+		s.refused.Store(&err)
+		return err
 	}
 	return json.Unmarshal(raw, v)
 }
 
-// reason returns why a call failed: with what was answered without an id, or with err.
+// reason returns why a call failed: because of what came without an id, or with err.
 func (s *strictStream) reason(err error) error {
 	if refused := s.refused.Load(); err != nil && refused != nil {
-		return refused
+		return *refused
 	}
 	return err
+}
+
+func replyTooLarge() error {
+	return &registry.Error{Kind: registry.KindOutputTooLarge, Ran: registry.Sent, Message: "the reply is too large",
+		Limit: &registry.Limit{Name: "reply", Whose: "client", Bytes: maxReply}}
 }
 
 // withoutToken masks the token where a server repeats it in an error.

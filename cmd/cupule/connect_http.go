@@ -114,8 +114,7 @@ func readReply(resp *http.Response) (json.RawMessage, error) {
 		return nil, err
 	}
 	if len(body) > maxReply {
-		return nil, &registry.Error{Kind: registry.KindOutputTooLarge, Ran: registry.Sent, Message: "the reply is too large",
-			Limit: &registry.Limit{Name: "reply", Whose: "client", Bytes: maxReply}}
+		return nil, replyTooLarge()
 	}
 	message, err := jsonrpcserver.Parse(body)
 	switch {

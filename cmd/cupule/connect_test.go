@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/cupule/cupule/registry"
 )
 
 // answering serves one reply over HTTP and keeps what it was asked.
@@ -221,6 +224,27 @@ func TestRefusalsWithoutAnID(t *testing.T) {
 			args = append(args, "--token-env", "TOKEN")
 		}
 		runHere(t, false, map[string]string{"TOKEN": token}, args...).holds(t, "token "+token, 5, "parse_error: too deep", "ran: not_sent")
+	}
+}
+
+// A reply without end is cut off where no served operation could have one.
+func TestAnswersWithoutEnd(t *testing.T) {
+	endless := func(w io.Writer) {
+		piece := strings.Repeat("x", 1<<20)
+		for _, err := io.WriteString(w, `{"jsonrpc":"2.0","id":2,"result":"`); err == nil; {
+			_, err = io.WriteString(w, piece)
+		}
+	}
+	address, _ := answering(t, func(w http.ResponseWriter) { endless(w) })
+	runHere(t, false, nil, "invoke", "op", "--connect", address).
+		holds(t, address, 5, "output_too_large: the reply is too large", "limit: reply 68157440 bytes of client", "ran: sent")
+	here, there := net.Pipe()
+	defer here.Close()
+	go endless(there)
+	stream := newStrictStream(here, 1000)
+	err := stream.reason(stream.ReadObject(new(any)))
+	if failure, ok := errors.AsType[*registry.Error](err); !ok || failure.Kind != registry.KindOutputTooLarge {
+		t.Error(err)
 	}
 }
 
