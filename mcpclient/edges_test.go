@@ -210,6 +210,7 @@ func TestClosedInput(t *testing.T) {
 		if _, err := c.Connect(t.Context(), "m", nobody); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // until what the handshake sent last is read, or the session ends here already
 		_ = children.list[0].ends[1].Close()
 		began := time.Now()
 		_, err := c.CallTool(t.Context(), "m", "echo", nil, nobody)
