@@ -187,6 +187,12 @@ func TestRecordOfAChild(t *testing.T) {
 	if _, err := ReadRecord(script.Record); err == nil {
 		t.Error("a broken record was read")
 	}
+	if err := os.WriteFile(script.Record, []byte("{\"kind\":\"started\"}\n{\"kind\":"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := ReadRecord(script.Record); err != nil || len(record) != 1 {
+		t.Errorf("while a line is being written: %+v, %v", record, err)
+	}
 }
 
 func TestChildThatOnlyDiesByForce(t *testing.T) {

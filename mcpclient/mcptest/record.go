@@ -56,7 +56,7 @@ type Event struct {
 type Record []Event
 
 // ReadRecord reads what children wrote to the file of Script.Record. A file that isn't there
-// is an empty record.
+// is an empty record, and a line that is still being written isn't in it yet.
 func ReadRecord(path string) (Record, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,7 +66,7 @@ func ReadRecord(path string) (Record, error) {
 		return nil, err
 	}
 	var record Record
-	for line := range bytes.Lines(data) {
+	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return record, fmt.Errorf("mcptest: %s: %w", path, err)
