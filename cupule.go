@@ -51,12 +51,13 @@ type App struct {
 
 	reloading sync.Mutex // held by one Reload at a time
 
-	mu       sync.Mutex // guards what follows
-	current  *generation
-	server   *jsonrpcserver.Server // while serving
-	serving  []config.Listener     // what it listens on
-	closed   bool
-	retiring sync.WaitGroup // generations that still have running calls
+	mu           sync.Mutex // guards what follows
+	current      *generation
+	server       *jsonrpcserver.Server // while serving
+	serving      []config.Listener     // what it listens on
+	certificates []*certificate        // of those
+	closed       bool
+	retiring     sync.WaitGroup // generations that still have running calls
 
 	closing context.Context // ended by Close
 	end     context.CancelFunc

@@ -3,18 +3,17 @@ package cupule
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 
 	"github.com/cupule/cupule/config"
-	"github.com/cupule/cupule/effects"
 )
 
 // Reload reads the file anew, assembles everything from it, and swaps it in at once.
 // Calls that run finish under the old rules, on the old sessions. Where the file has a
 // problem nothing changes, and the error lists every problem as that of Open does.
 //
-// Listeners stay as they are: a change under serve takes effect at the next start.
+// The certificates of listeners are read anew too, and are those of connections to come.
+// Otherwise listeners stay as they are: a change under serve takes effect at the next start.
 func (a *App) Reload(ctx context.Context) error {
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
@@ -32,10 +31,15 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	renew, err := a.renewal(cfg)
+	if err != nil {
+		return errors.Join(err, next.client.Close())
+	}
 	released, err := a.swap(next)
 	if err != nil {
 		return errors.Join(err, next.client.Close())
 	}
+	renew()
 	if a.moved() {
 		a.opts.Logger.Warn("the listeners of the new configuration differ: they take effect at the next start")
 	}
@@ -47,10 +51,7 @@ func (a *App) Reload(ctx context.Context) error {
 func (a *App) moved() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.server != nil && !slices.EqualFunc(a.serving, a.current.config.Serve.Listen, func(x, y config.Listener) bool {
-		x.At, y.At = effects.Position{}, effects.Position{}
-		return reflect.DeepEqual(x, y)
-	})
+	return a.server != nil && !slices.EqualFunc(a.serving, a.current.config.Serve.Listen, alike)
 }
 
 func (a *App) open() error {

@@ -2,6 +2,7 @@ package cupule
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"maps"
@@ -70,29 +71,39 @@ func (a *App) beginServing() (*jsonrpcserver.Server, error) {
 		return nil, err
 	}
 	server, err := jsonrpcserver.New(a.backend(a.current), &opts)
-	a.server, a.serving = server, a.current.config.Serve.Listen
+	a.server = server
 	return server, err
 }
 
 func (a *App) endServing() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.server = nil
+	a.server, a.serving, a.certificates = nil, nil, nil
 }
 
 // listen opens every listener, or none.
 func (a *App) listen(ctx context.Context, server *jsonrpcserver.Server) (open []*jsonrpcserver.Listener, stdio bool, addresses []string, err error) {
-	declared := a.Config().Serve.Listen
+	cfg := a.Config()
+	loaded, err := cfg.LoadCertificates()
+	if err != nil {
+		return nil, false, nil, err
+	}
+	declared := cfg.Serve.Listen
 	if len(declared) == 0 {
 		declared = []config.Listener{{Scheme: "stdio", Address: "stdio"}}
 	}
-	for _, d := range declared {
+	certificates := a.present(cfg.Serve.Listen, loaded)
+	for i, d := range declared {
 		if d.Scheme == "stdio" {
 			stdio = true
 			addresses = append(addresses, d.Address)
 			continue
 		}
-		l, err := server.Listen(ctx, endpoint(d))
+		e := endpoint(d)
+		if d.Certificate != "" {
+			e.TLS = &tls.Config{GetCertificate: certificates[i].present}
+		}
+		l, err := server.Listen(ctx, e)
 		if err != nil {
 			for _, opened := range open {
 				err = errors.Join(err, opened.Close())
@@ -107,7 +118,7 @@ func (a *App) listen(ctx context.Context, server *jsonrpcserver.Server) (open []
 
 func endpoint(d config.Listener) jsonrpcserver.Endpoint {
 	return jsonrpcserver.Endpoint{
-		Scheme: d.Scheme, Address: d.Host, Path: d.Path, Certificate: d.Certificate, Key: d.Key,
+		Scheme: d.Scheme, Address: d.Host, Path: d.Path,
 		Anonymous: d.Anonymous, BehindProxy: d.BehindProxy, Hosts: d.Hosts, Origins: d.Origins,
 	}
 }

@@ -216,7 +216,7 @@ func listener() *shape {
 		field{name: "key", required: true, shape: text("a PEM file", "key.pem"), doc: "Its private key, a PEM file relative to this file."})
 	shape := object(
 		field{name: "address", required: true, shape: address, doc: "http://HOST:PORT/rpc, https://HOST:PORT/rpc, tcp://HOST:PORT, unix:PATH (relative to this file) or stdio. TCP and HTTP need a caller with a token, and off loopback TLS."},
-		field{name: "tls", shape: tls, doc: "Certificate and key, for https:// and tcp://.", otherwise: "no TLS"},
+		field{name: "tls", shape: tls, doc: "Certificate and key, for https:// and tcp://. Both are read anew at each reload.", otherwise: "no TLS"},
 		field{name: "anonymous", shape: truth(), doc: "Let callers in without a token, as the caller named anonymous.", otherwise: "false"},
 		field{name: "behind_proxy", shape: truth(), doc: "Say that a proxy in front does TLS.", otherwise: "false"},
 		field{name: "hosts", doc: "Further values of the Host header to accept; http and https only.", otherwise: "the address's own",

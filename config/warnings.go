@@ -15,7 +15,7 @@ import (
 )
 
 // Warnings returns what will fail when it is used, sorted by position: variables that are
-// missing, commands and files that aren't found, tools that can never be called, callers that can't
+// missing, commands and files that aren't found, certificates that don't fit their keys, tools that can never be called, callers that can't
 // authenticate, patterns that match nothing. None is a reason to refuse the configuration.
 //
 // Env looks a variable up and lookPath a command; nil means os.LookupEnv and exec.LookPath.
@@ -36,11 +36,7 @@ func (c *Config) Warnings(env func(string) (string, bool), lookPath func(string)
 		w.deniedAlways("operations."+name, w.own(o), o.Declared, o.At)
 	}
 	w.callers()
-	for i, l := range c.Serve.Listen {
-		path := fmt.Sprintf("serve.listen[%d].tls", i)
-		w.exists(l.At, path+".certificate", l.Certificate)
-		w.exists(l.At, path+".key", l.Key)
-	}
+	w.certificates()
 	return sorted(w.found)
 }
 

@@ -20,7 +20,8 @@ type Endpoint struct {
 	Address string
 	// Path is the URL's path for http and https; empty means "/rpc".
 	Path string
-	// Certificate and Key are PEM files, due for https and possible for tcp; TLS replaces both.
+	// Certificate and Key are PEM files, due for https and possible for tcp, and read once.
+	// TLS replaces both; its GetCertificate may change what it returns.
 	Certificate string
 	Key         string
 	TLS         *tls.Config

@@ -17,7 +17,7 @@ func (c *cli) serveCommand() *cobra.Command {
 		Long: "serve serves the operations on every listener under serve.listen, or on standard input and output where there\n" +
 			"is none. SIGTERM or an interrupt closes the listeners, finishes what runs within a grace, cancels the rest and exits 0;\n" +
 			"a second one ends at once, by that signal. The end of standard input ends a server that listens on it, its other\n" +
-			"listeners too. SIGHUP loads the file anew; one with a problem changes nothing.",
+			"listeners too. SIGHUP loads the file and certificates anew; one with a problem changes nothing.",
 		Args: words(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
 	}
