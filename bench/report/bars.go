@@ -76,6 +76,7 @@ func outboundBars() []bar {
 		ratio("outbound", lasting, callersLabel(1), clients.Cupule, clients.SDK, 1/2.),
 		ratio("outbound", lasting, callersLabel(64), clients.Cupule, clients.SDK, 1/5.),
 		ratio("onecall", titleOneCall+trivialChild, callersLabel(1), clients.CupuleOneCall, clients.FloorOneCall, 1.15),
+		ratio("onecall", titleOneCall+trivialChild, callersLabel(1), clients.CupuleOneCall, clients.FloorBehind, 1.15),
 		ratio("paced", titlePaced+trivialChild, callersLabel(1), clients.CupuleWarm, clients.Cupule, 2))
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // floors are what one writes by hand, and what has nothing in between: no libraries.
-var floors = []string{servers.Floor, servers.FloorGathered, servers.PlainHTTP, clients.Floor, clients.FloorOneCall, direct}
+var floors = []string{servers.Floor, servers.FloorGathered, servers.PlainHTTP, clients.Floor, clients.FloorOneCall, clients.FloorBehind, direct}
 
 // view is a row of Cupule's in one line: its time as a share of others' times.
 type view struct {

@@ -30,6 +30,7 @@ type place struct {
 	child  string // empty for a server over HTTP
 	server string
 	names  []string // of the clients in sessions that last
+	once   []string // of those in sessions of one call
 	paced  []string // of those that call now and then; nil for no such table
 	note   string
 }
@@ -37,10 +38,10 @@ type place struct {
 // places returns where clients call; a short run knows the trivial child alone.
 func (l *lab) places() []place {
 	list := []place{
-		{"", trivialChild, childRaw, "", lasting, nowThen, noteOutbound},
-		{"-gosdk", "the child built on go-sdk", childSDK, "", modern, nowThen, noteOutboundSDK},
-		{"-http", servers.RawMCP, "", servers.RawMCP, modern, nowThenHTTP, ""},
-		{"-http-gosdk", servers.SDKMCP, "", servers.SDKMCP, modern, nil, ""},
+		{"", trivialChild, childRaw, "", lasting, oneCall, nowThen, noteOutbound},
+		{"-gosdk", "the child built on go-sdk", childSDK, "", modern, oneCall, nowThen, noteOutboundSDK},
+		{"-http", servers.RawMCP, "", servers.RawMCP, modern, oneCallHTTP, nowThenHTTP, ""},
+		{"-http-gosdk", servers.SDKMCP, "", servers.SDKMCP, modern, oneCallHTTP, nil, ""},
 	}
 	if l.short {
 		return list[:1]
@@ -64,7 +65,7 @@ func (l *lab) placeTables(p place) ([]table, error) {
 	tables := []table{last, single}
 	err = l.callers(&tables[0], p.names, at, byCallers())
 	if err == nil {
-		err = l.callers(&tables[1], oneCall, at, byCallers()[:1])
+		err = l.callers(&tables[1], p.once, at, byCallers()[:1])
 	}
 	if err == nil && p.paced != nil {
 		err = l.now(&paced, p.paced, at)
@@ -89,9 +90,10 @@ func (l *lab) reach(p place) (at string, closing func() error, err error) {
 var (
 	lasting = []string{clients.Cupule, clients.CupuleTyped, clients.CupuleShared, clients.Floor, clients.SDK, clients.MCPGo}
 	modern  = []string{clients.Cupule, clients.CupuleTyped, clients.CupulePinned, clients.Floor, clients.SDK, clients.MCPGo}
-	oneCall = []string{clients.CupuleOneCall, clients.FloorOneCall, clients.SDKOneCall, clients.MCPGoOneCall}
-	nowThen = []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.Floor, clients.FloorOneCall}
-	// Over HTTP there is no child to start, and so no spare.
+	oneCall = []string{clients.CupuleOneCall, clients.FloorOneCall, clients.FloorBehind, clients.SDKOneCall, clients.MCPGoOneCall}
+	nowThen = []string{clients.Cupule, clients.CupuleWarm, clients.CupuleOneCall, clients.Floor, clients.FloorOneCall, clients.FloorBehind}
+	// Over HTTP there is no child to start or to end, and so no spare.
+	oneCallHTTP = []string{clients.CupuleOneCall, clients.FloorOneCall, clients.SDKOneCall, clients.MCPGoOneCall}
 	nowThenHTTP = []string{clients.Cupule, clients.CupuleOneCall, clients.Floor, clients.FloorOneCall}
 )
 

@@ -4,6 +4,7 @@ package clients
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/cupule/cupule/bench/internal/echo"
 )
@@ -38,6 +39,7 @@ const (
 	CupuleWarm    = "cupule, warm spare"
 	Floor         = "hand-written client"
 	FloorOneCall  = "hand-written, one call"
+	FloorBehind   = "hand-written, one call, ended behind"
 	SDK           = "go-sdk CallTool"
 	SDKOneCall    = "go-sdk, one call"
 	MCPGo         = "mcp-go CallTool"
@@ -56,6 +58,7 @@ func All() []Client {
 		{Name: MCPGo, Open: openMCPGo},
 		{Name: CupuleOneCall, Open: callCupule("")},
 		{Name: FloorOneCall, Open: eachTime(openFloor)},
+		{Name: FloorBehind, OverStdio: true, Open: endedBehind(openFloor)},
 		{Name: SDKOneCall, Open: eachTime(openSDK)},
 		{Name: MCPGoOneCall, Open: eachTime(openMCPGo)},
 		{Name: CupuleWarm, OverStdio: true, Open: callCupule(warm)},
@@ -89,6 +92,23 @@ func eachTime(open opener) opener {
 			return closing()
 		}
 		return call, func() error { return nil }, nil
+	}
+}
+
+// endedBehind is eachTime for a caller who doesn't wait for the end.
+func endedBehind(open opener) opener {
+	return func(t Target) (func() error, func() error, error) {
+		var ends sync.WaitGroup
+		call := func() error {
+			call, closing, err := open(t)
+			if err != nil {
+				return err
+			}
+			err = call()
+			ends.Go(func() { _ = closing() })
+			return err
+		}
+		return call, func() error { ends.Wait(); return nil }, nil
 	}
 }
 
