@@ -45,7 +45,7 @@ const (
 	noteOneCall = "Start, handshake, list of tools, one call, end. All of it is done for every call; over HTTP a connection takes the place of the child. " +
 		"Cupule returns the result and ends the child behind the caller's back, on the second core here, while the hand-written client and both libraries wait for " +
 		"the end; the row \"ended behind\" is the hand-written client without that wait, which compares with Cupule like for like."
-	notePaced   = "Calls one by one with a pause of 25 ms before each, so that a spare is ready; each call is timed alone. A call after a " +
+	notePaced = "Calls one by one with a pause of 25 ms before each, so that a spare is ready; each call is timed alone. A call after a " +
 		"pause finds cold caches and a sleeping child, for which reason the sessions that last stand here once more. Over HTTP there is nothing to start, and so no spare."
 	noteLarge = "Each client and each size has processes of its own. Throughput counts bytes of text; peak memory is of the client's " +
 		"process, its program included. go-sdk reads through a transport without its own bound of 16 MiB on a line."
