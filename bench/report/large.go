@@ -26,7 +26,8 @@ func (l *lab) larges() []large {
 	http := place{id: "-http", title: servers.RawMCP, server: servers.RawMCP}
 	return append(list, large{child, "32 MiB", 32 << 20},
 		large{place{id: "-gosdk", title: "the child built on go-sdk", child: childSDK}, "4 MiB", 4 << 20},
-		large{http, "256 KiB", 256 << 10}, large{http, "4 MiB", 4 << 20}, large{http, "32 MiB", 32 << 20})
+		large{http, "256 KiB", 256 << 10}, large{http, "4 MiB", 4 << 20}, large{http, "32 MiB", 32 << 20},
+		large{place{id: "-http-gosdk", title: servers.SDKMCP, server: servers.SDKMCP}, "4 MiB", 4 << 20})
 }
 
 // largeTables measures large results. Each size has processes of its own, so that their
