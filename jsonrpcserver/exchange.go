@@ -37,6 +37,9 @@ func (x *exchange) body() (data []byte, status int, err *registry.Error) {
 	if len(x.r.TransferEncoding) > 0 || x.r.ContentLength == 0 && x.r.ProtoMajor == 1 {
 		x.w.Header().Set("Connection", "close") // others may go by a length that stood beside it, or was hidden
 	}
+	if len(x.r.Header["Content-Length"]) > 1 { // over HTTP/2, where package http takes the first
+		return nil, http.StatusBadRequest, invalidRequest("Content-Length must stand there once")
+	}
 	if x.r.ContentLength > int64(opts.MaxMessage) {
 		return nil, http.StatusRequestEntityTooLarge, tooLong(opts.MaxMessage)
 	}

@@ -308,6 +308,21 @@ func TestHTTP2Seats(t *testing.T) {
 	}
 }
 
+// What a proxy could read otherwise is refused, and runs nothing.
+func TestHTTP2Contradictions(t *testing.T) {
+	_, l := httpsListener(t, withCallers(t), nil)
+	p := dialH2(t, l.Addr().String())
+	const admin = "Bearer admin-token"
+	for _, row := range []struct{ name, value, want string }{
+		{"host", "evil.example", "unknown host"},
+		{"content-length", "1", "Content-Length must stand there once"},
+		{"content-length", fmt.Sprint(len(callWhoami)), "Content-Length must stand there once"},
+	} {
+		mustContain(t, row.name+" "+row.value, p.call(callWhoami, row.name, row.value, "authorization", admin), row.want)
+	}
+	mustContain(t, "the same host twice", p.call(callWhoami, "authorization", admin, "host", "LOCALHOST"), "admin via http")
+}
+
 // Streams whose windows are shut are given up whatever they asked for, in time and not
 // before: nothing that is answered without a call is left.
 func TestHTTP2ShutWindows(t *testing.T) {

@@ -15,6 +15,13 @@ import (
 // knowsHost reports whether the request names a host that this service goes by. A page
 // whose name an attacker points at this machine names another.
 func (h *web) knowsHost(r *http.Request) bool {
+	if r.ProtoMajor != 1 {
+		for _, other := range r.Header["Host"] { // beside :authority, which must be the same
+			if !strings.EqualFold(other, r.Host) {
+				return false
+			}
+		}
+	}
 	host := strings.ToLower(hostOf(r.Host))
 	if slices.Contains(h.hosts, host) || slices.Contains(h.hosts, strings.ToLower(r.Host)) {
 		return true
