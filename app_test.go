@@ -304,6 +304,18 @@ func TestReloadNeedsAFile(t *testing.T) {
 	}
 }
 
+// A pipe in place of the file could be waited for without end, by Close too.
+func TestReloadOfWhatIsNoFile(t *testing.T) {
+	app, file := open(t, echoOperation, nil)
+	before := app.Config()
+	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "no regular file") || app.Config() != before {
+		t.Error(err)
+	}
+}
+
 // TestCloseDoesNotWaitForEver holds Close to its grace when a handler does not return.
 func TestCloseDoesNotWaitForEver(t *testing.T) {
 	stuck := make(chan struct{})

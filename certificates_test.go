@@ -121,7 +121,7 @@ func TestBrokenCertificateKeepsFromServing(t *testing.T) {
 	if !ok || problems.Problems[0].Line == 0 || !strings.Contains(err.Error(), "serve.listen[0].tls: the certificate and its key can't be used: tls: private key does not match") {
 		t.Error(err)
 	}
-	if warnings := app.Config().Warnings(nil, nil); len(warnings) != 1 || warnings[0].Path != "serve.listen[0].tls" {
+	if warnings := app.Config().Warnings(nil, nil); len(warnings) != 2 || warnings[1].Path != "serve.listen[0].tls" {
 		t.Error(warnings)
 	}
 }

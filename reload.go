@@ -3,6 +3,8 @@ package cupule
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/cupule/cupule/config"
@@ -22,6 +24,9 @@ func (a *App) Reload(ctx context.Context) error {
 	}
 	if a.file == "" {
 		return errors.New("cupule: an App of OpenConfig has no file to load anew")
+	}
+	if info, err := os.Stat(a.file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("cupule: %s is no regular file, so it can't be loaded anew: reading it may never end", a.file)
 	}
 	cfg, err := config.Load(a.file)
 	if err != nil {

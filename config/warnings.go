@@ -36,6 +36,7 @@ func (c *Config) Warnings(env func(string) (string, bool), lookPath func(string)
 		w.deniedAlways("operations."+name, w.own(o), o.Declared, o.At)
 	}
 	w.callers()
+	w.anonymous()
 	w.certificates()
 	return sorted(w.found)
 }
@@ -227,6 +228,18 @@ func (w *warner) callers() {
 			if !matches(p, operations) {
 				w.warn(c.At, fmt.Sprintf("%s.operations[%d]", path, i), "%s matches no operation of this file; one registered in Go may match", clip(string(p)))
 			}
+		}
+	}
+}
+
+// anonymous warns of listeners whose callers nothing restricts.
+func (w *warner) anonymous() {
+	if w.cfg.Callers["anonymous"] != nil {
+		return
+	}
+	for i, l := range w.cfg.Serve.Listen {
+		if l.Anonymous {
+			w.warn(l.At, fmt.Sprintf("serve.listen[%d].anonymous", i), "no caller is named anonymous, so whoever connects may call every operation that needs no authorization: declare one to say which")
 		}
 	}
 }

@@ -106,6 +106,21 @@ func TestNoWarnings(t *testing.T) {
 	}
 }
 
+// Who connects without a token is restricted by the caller named anonymous, or not at all.
+func TestUnrestrictedListeners(t *testing.T) {
+	for callers, want := range map[string]int{"{}": 1, "{anonymous: {operations: [a.b]}}": 0} {
+		cfg := mustParse(t, `mcp: {a: {stdio: {command: sh}, allowed: {t: {effects: []}}}}
+operations: {a.b: {tool: a/t}}
+callers: `+callers+`
+serve: {listen: [{address: "tcp://127.0.0.1:0", anonymous: true}]}
+`)
+		got := cfg.Warnings(nil, func(name string) (string, error) { return name, nil })
+		if len(got) != want || want == 1 && (got[0].Path != "serve.listen[0].anonymous" || got[0].Line != 4) {
+			t.Errorf("%s: %v", callers, got)
+		}
+	}
+}
+
 func TestTildeIsNotExpanded(t *testing.T) {
 	cfg := mustParse(t, `mcp:
   a: {stdio: {command: ~/x, dir: ~/d, args: [~/y, "~", a~, ~x]}, allowed: {t: {effects: []}}}

@@ -188,7 +188,10 @@ func (s *Server) serveListener(ctx context.Context, l *Listener) error {
 }
 
 func (s *Server) serveStreams(ctx context.Context, l *Listener) error {
-	surplus := &bounded{Listener: l.listener, server: s, parting: parting{l.tls, false}}
+	surplus := &bounded{Listener: l.listener, server: s, open: &s.conns, parting: parting{l.tls, false}}
+	if l.endpoint.Scheme == "unix" { // its owner is not kept out by a crowd from elsewhere
+		surplus.open = &s.local
+	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
@@ -247,7 +250,7 @@ func (s *Server) serveHTTP(_ context.Context, l *Listener) error {
 	s.mu.Lock()
 	s.webs[web] = struct{}{}
 	s.mu.Unlock()
-	surplus := &bounded{Listener: l.listener, server: s, parting: parting{l.tls, true}}
+	surplus := &bounded{Listener: l.listener, server: s, open: &s.conns, parting: parting{l.tls, true}}
 	var err error
 	if l.tls != nil {
 		err = web.ServeTLS(firmListener{calmListener{surplus}, s.opts.WriteTimeout}, "", "")

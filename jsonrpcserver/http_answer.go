@@ -16,7 +16,7 @@ func (x *exchange) fail(status int, err *registry.Error) {
 
 // refuseCaller answers a request of nobody who is known.
 func (x *exchange) refuseCaller(reason string) {
-	x.web.server.opts.Logger.Warn("authentication failed", "origin", "http", "peer", x.r.RemoteAddr)
+	x.web.server.failedToAuthenticate("http", x.r.RemoteAddr, reason)
 	x.w.Header().Set("WWW-Authenticate", `Bearer realm="`+x.web.opts.Path+`"`)
 	x.refuse(http.StatusUnauthorized, unauthenticated(reason))
 }

@@ -49,8 +49,9 @@ type Options struct {
 	// MaxInFlight bounds the calls in flight on one connection, MaxInFlightBytes their requests.
 	MaxInFlight      int
 	MaxInFlightBytes int
-	// MaxCalls bounds the calls in flight on all connections, MaxConnections those, and
-	// likewise the requests over HTTP/2 that run no call, beyond one of each connection.
+	// MaxCalls bounds the calls in flight on all connections. MaxConnections bounds those over
+	// a network, those on unix sockets, which nobody else can take the places of, and
+	// the requests over HTTP/2 that run no call, beyond one of each connection.
 	MaxCalls       int
 	MaxConnections int
 

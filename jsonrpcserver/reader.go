@@ -314,13 +314,12 @@ func (st *stream) authenticate(m *received) ([]byte, *registry.Error) {
 	if m.id == nil || m.batch != nil {
 		return nil, invalidRequest("rpc.authenticate is a request of its own")
 	}
-	logger := st.server.opts.Logger.With("origin", st.who.origin, "peer", st.peer)
 	result, err := st.who.authenticate(m.backend, m.params)
 	if err != nil {
-		logger.Warn("authentication failed", "reason", err.Message)
+		st.server.failedToAuthenticate(st.who.origin, st.peer, err.Message)
 		return nil, err
 	}
-	logger.Info("authenticated", "caller", st.who.name)
+	st.server.opts.Logger.Info("authenticated", "origin", st.who.origin, "peer", st.peer, "caller", st.who.name)
 	return result, nil
 }
 

@@ -22,7 +22,9 @@ type Server struct {
 	exchanges sync.Pool // of *exchange
 	stats     counters
 	calls     atomic.Int64 // in flight
-	conns     atomic.Int64
+	conns     atomic.Int64 // open ones that came over a network, or from a service that embeds this
+	local     atomic.Int64 // open ones on unix sockets and standard input
+	failures  sparing      // to authenticate
 	handoff   chan *flight // to a worker that waits
 	idle      atomic.Int64 // workers that may wait
 
@@ -79,7 +81,7 @@ type counters struct {
 // Stats returns the counts.
 func (s *Server) Stats() Stats {
 	return Stats{
-		Connections: s.conns.Load(), Calls: s.calls.Load(),
+		Connections: s.conns.Load() + s.local.Load(), Calls: s.calls.Load(),
 		RefusedConnections:   s.stats.refusedConnections.Load(),
 		DroppedNotifications: s.stats.droppedNotifications.Load(),
 		DroppedProgress:      s.stats.droppedProgress.Load(),

@@ -44,8 +44,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		return ErrClosed
 	}
 	defer s.live.Done()
-	s.conns.Add(1)
-	defer s.conns.Add(-1)
+	s.local.Add(1)
+	defer s.local.Add(-1)
 	st := s.newStream(ctx, stdio{in, out}, identity{name: LocalCaller, origin: "stdio"}, "parent", untimed)
 	s.serveStream(ctx, st, func() {
 		go st.run()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,7 @@ import (
 type bounded struct {
 	net.Listener
 	server  *Server
+	open    *atomic.Int64 // connections
 	parting parting
 }
 
@@ -35,10 +37,10 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.server.conns.Add(1) <= int64(b.server.opts.MaxConnections) {
-			return &boundedConn{Conn: conn, server: b.server}, nil
+		if b.open.Add(1) <= int64(b.server.opts.MaxConnections) {
+			return &boundedConn{Conn: conn, open: b.open}, nil
 		}
-		b.server.conns.Add(-1)
+		b.open.Add(-1)
 		b.server.turnAway(conn, b.parting)
 	}
 }
@@ -46,13 +48,13 @@ func (b *bounded) Accept() (net.Conn, error) {
 // boundedConn counts itself out when it is closed.
 type boundedConn struct {
 	net.Conn
-	server *Server
-	once   sync.Once
+	open *atomic.Int64
+	once sync.Once
 }
 
 // Close closes the connection.
 func (c *boundedConn) Close() error {
-	c.once.Do(func() { c.server.conns.Add(-1) })
+	c.once.Do(func() { c.open.Add(-1) })
 	return c.Conn.Close()
 }
 

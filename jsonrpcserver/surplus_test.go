@@ -73,6 +73,21 @@ func TestSurplusOverHTTP(t *testing.T) {
 	}
 }
 
+// A crowd from a network keeps nobody off the unix socket.
+func TestCrowdsApart(t *testing.T) {
+	s, l := httpListener(t, Backend{}, &Options{MaxConnections: 1}, nil)
+	occupy(t, s, l)
+	local := listen(t, s, Endpoint{Scheme: "unix", Address: socketPath(t)})
+	first := dial(t, local, false)
+	first.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+	if n := s.Stats().Connections; n != 2 {
+		t.Errorf("%d connections", n)
+	}
+	second := dial(t, local, false)
+	second.expect(refused(-32003, "null"))
+	second.expectClosed()
+}
+
 // Surplus peers that never greet are closed all the same.
 func TestSurplusThatStays(t *testing.T) {
 	server, _ := certificate(t)

@@ -30,6 +30,7 @@ const (
 	maxReply   = registry.LargestMaxOutput + 1<<20 // bytes of one message from a peer
 	dialWait   = 10 * time.Second
 	defaultFor = 15 * time.Minute // for a call without --timeout
+	lastWords  = time.Second      // for what a server said before it closed
 	// The client library reads the id null as 0, so ids begin at 1.
 	authenticateID, callID = 1, 2
 	// redacted is what stands where a server repeats the token.
@@ -110,7 +111,7 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 	client := jsonrpc2.NewConn(context.WithoutCancel(ctx), stream, progressHandler{line}, jsonrpc2.SetLogger(log.New(io.Discard, "", 0)))
 	defer client.Close()
 	if token != "" {
-		if err := client.Call(ctx, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
+		if err := callOn(ctx, client, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
 			return nil, stream.reason(err)
 		}
 	}
@@ -119,13 +120,28 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 		opts = append(opts, jsonrpc2.Meta(map[string]int{"progressToken": callID}))
 	}
 	var result json.RawMessage
-	err = client.Call(ctx, operation, rawOrNothing(params), &result, opts...)
+	err = callOn(ctx, client, operation, rawOrNothing(params), &result, opts...)
 	if ctx.Err() != nil {
 		notice, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		err = errors.Join(err, client.Notify(notice, "$/cancelRequest", map[string]int{"id": callID}))
 	}
 	return result, stream.reason(err)
+}
+
+// callOn makes a call. A server that refuses a connection and closes it may have done so
+// before the call could be written: then what it said is on its way, and is waited for.
+func callOn(ctx context.Context, client *jsonrpc2.Conn, method string, params, result any, opts ...jsonrpc2.CallOption) error {
+	err := client.Call(ctx, method, params, result, opts...)
+	if _, answered := errors.AsType[*jsonrpc2.Error](err); err == nil || answered {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-client.DisconnectNotify():
+	case <-time.After(lastWords):
+	}
+	return err
 }
 
 // strictStream ends with a response that isn't JSON-RPC 2.0 to the letter: what the client

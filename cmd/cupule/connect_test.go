@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/cupule/cupule/registry"
+	"github.com/sourcegraph/jsonrpc2"
 )
 
 // answering serves one reply over HTTP and keeps what it was asked.
@@ -224,6 +226,23 @@ func TestRefusalsWithoutAnID(t *testing.T) {
 			args = append(args, "--token-env", "TOKEN")
 		}
 		runHere(t, false, map[string]string{"TOKEN": token}, args...).holds(t, "token "+token, 5, "parse_error: too deep", "ran: not_sent")
+	}
+}
+
+// A server that is full may refuse a connection and close it before the call is written.
+func TestRefusalBeforeTheCall(t *testing.T) {
+	here, there := net.Pipe()
+	stream := newStrictStream(here, maxReply)
+	client := jsonrpc2.NewConn(t.Context(), stream, progressHandler{}, jsonrpc2.SetLogger(log.New(io.Discard, "", 0)))
+	defer client.Close()
+	go func() {
+		_, _ = there.Read(make([]byte, 1)) // the call can't be written whole
+		fmt.Fprintln(there, `{"jsonrpc":"2.0","id":null,"error":{"code":-32003,"message":"too many connections","data":{"kind":"overloaded","ran":"not_sent"}}}`)
+		there.Close()
+	}()
+	err := stream.reason(callOn(t.Context(), client, "op", nil, nil))
+	if answer, ok := errors.AsType[*jsonrpc2.Error](err); !ok || answer.Code != -32003 {
+		t.Error(err)
 	}
 }
 
