@@ -95,12 +95,12 @@ func (st *stream) take(data []byte) bool {
 }
 
 // skip refuses a message whose rest isn't read. False says that the connection must end:
-// what begins like no JSON may be an HTTP request, whose lines must not be read.
+// what begins like an HTTP request may be one, whose lines must not be read.
 func (st *stream) skip(beginning []byte, why *registry.Error) bool {
 	st.taken++
 	st.began = time.Time{}
 	st.refuse(nil, why)
-	return st.taken > 1 || st.framing != frame.Newline || beginning[0] == '{' || beginning[0] == '['
+	return st.taken > 1 || st.framing != frame.Newline || !beginsLikeHTTP(beginning)
 }
 
 // takeRest judges what stands behind the last line end, or refuses half a message.
@@ -119,8 +119,10 @@ func (st *stream) takeRest(data []byte) {
 // isHTTP reports whether the first line is that of an HTTP request. A browser can be made
 // to send one to any port, with lines of its sender's choice behind it.
 func isHTTP(line []byte) bool {
-	return len(line) > 0 && 'A' <= line[0] && line[0] <= 'Z' && bytes.Contains(line, []byte(" HTTP/"))
+	return beginsLikeHTTP(line) && bytes.Contains(line, []byte(" HTTP/"))
 }
+
+func beginsLikeHTTP(line []byte) bool { return len(line) > 0 && 'A' <= line[0] && line[0] <= 'Z' }
 
 // waitForPeer waits while the peer leaves too much unread. False says that others need the
 // memory meanwhile that it holds.

@@ -85,6 +85,18 @@ func TestOversizedMessages(t *testing.T) {
 	})
 }
 
+// Nonsense that comes first and is too long is skipped like any other message.
+func TestOversizedNonsense(t *testing.T) {
+	forEachFraming(t, func(t *testing.T, headers bool) {
+		for _, text := range []string{"x", "1", `"`, "-", "\xff", "{", "["} {
+			c := serve(t, newServer(t, Backend{}, &Options{MaxMessage: 1000}), nil, headers)
+			go c.send(strings.Repeat(text, 100_000))
+			c.expect(refused(-32600, "null"))
+			c.call(callEcho, `{"jsonrpc":"2.0","result":null,"id":1}`)
+		}
+	})
+}
+
 // TestFramingLost: what can't be read on is answered once and closed, and nothing behind
 // it runs.
 func TestFramingLost(t *testing.T) {
