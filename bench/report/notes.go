@@ -46,7 +46,7 @@ const (
 		"Cupule returns the result and ends the child behind the caller's back, on the second core here, while the hand-written client and both libraries wait for " +
 		"the end; the row \"ended behind\" is the hand-written client without that wait, which compares with Cupule like for like."
 	notePaced = "Calls one by one with a pause of 25 ms before each, so that a spare is ready; each call is timed alone. A call after a " +
-		"pause finds cold caches and a sleeping child, for which reason the sessions that last stand here once more. Over HTTP there is nothing to start, and so no spare."
+		"pause finds cold caches and a sleeping child, for which reason the sessions that last stand here once more. The pause hides the end of Cupule's child, which begins once the result is there, and in the row \"ended behind\" that of the hand-written client's alike. Over HTTP there is nothing to start, and so no spare."
 	noteLarge = "Each client and each size has processes of its own. Throughput counts bytes of text; peak memory is of the client's " +
 		"process, its program included. go-sdk reads through a transport without its own bound of 16 MiB on a line."
 	noteWhole = "The same raw client everywhere: directly on the child's standard input and output, and on a unix socket to a gateway " +

@@ -54,6 +54,7 @@ func (r report) print(out io.Writer) error {
 	functions := template.FuncMap{
 		"table": markdown, "glance": glance, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
 		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
+		"profiled": func() string { return profiled },
 	}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {

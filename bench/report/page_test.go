@@ -47,6 +47,7 @@ func TestPage(t *testing.T) {
 		"# Performance", "Written by `cd bench && go run ./report` in 1m0s", "A note.", "12 us (1.00x)", "**does not hold**", "(" + plotFile + ")",
 		"- cupule beside hand-written loop: time 1.20x (1 caller). *", "- go1.", "gonum.org/v1/plot v", "`contestant serve NAME ADDRESS`",
 		"`go run ./report -only inbound`", "`engine`, `inbound`, `outbound`, `large`, `whole`",
+		"taken at Cupule " + profiled,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

@@ -7,6 +7,9 @@ import (
 	"github.com/cupule/cupule/bench/internal/servers"
 )
 
+// profiled is the commit whose programs the figures of the reasons are of, and its day.
+const profiled = "2d5eb13 of 2026-12-02"
+
 // reasons says why Cupule needs more, where somebody found out. Of several that cover one
 // gap the first one counts. A text that a change makes wrong has to change with it.
 func reasons() []reason {
@@ -27,8 +30,8 @@ func engineReasons() []reason {
 
 func inboundReasons() []reason {
 	return []reason{
-		{"no JSON", "grpc-go copies a string where JSON is scanned, checked, unescaped and escaped again, and each of these is a copy to allocate; at 20 KB that is the larger part of a call already. With a megabyte, encoding/json in the handler alone is two " +
-			"thirds of the time of Cupule's server, and strict checking another tenth. No server of JSON comes near grpc-go there.",
+		{"no JSON", "grpc-go copies a string where JSON is scanned, checked, unescaped and escaped again, and each of these is a copy to allocate: the larger the message, the more of a call with one caller that is. " +
+			"With a megabyte, encoding/json in the handler alone is two thirds of the time of Cupule's server, and strict checking another tenth. No server of JSON comes near grpc-go there.",
 			[]gap{{other: servers.GRPC}}},
 		{"typed operations", "parameters are checked against a schema before they are decoded strictly: a call of the engine takes about two fifths more processor time " +
 			"than without. The hand-written loop knows no schema.",
@@ -99,8 +102,8 @@ func atChildren(rows ...string) []gap {
 
 func outboundReasons() []reason {
 	return []reason{
-		{"typed results", "go-sdk's types decode them, on demand only: 44% of the time of a call with 64 callers, and 16% more for collecting garbage. " +
-			"Each decoder takes a buffer of 32 KiB, 90% of what is allocated. The row of raw results stands beside it; mcp-go decodes with encoding/json, the hand-written client " +
+		{"typed results", "go-sdk's types decode them, on demand only. What the row takes beyond that of raw results, which stands beside it, is decoding, and collecting the garbage of that. " +
+			"Each decoder takes a buffer of 32 KiB, 90% of what is allocated. mcp-go decodes with encoding/json, the hand-written client " +
 			"looks at raw results.",
 			[]gap{{row: clients.CupuleTyped}}},
 		{"the newer protocol", "Cupule, go-sdk and mcp-go speak the newest revision with servers built on go-sdk, the hand-written client an older one, which these answer faster: " +
@@ -141,8 +144,8 @@ func outboundReasons() []reason {
 
 func wholeReasons() []reason {
 	return []reason{
-		{"a gateway in between", "each call passes one process more, on its way there and back. With one caller most of what that adds is processes waking each other. With 8 and 64 the cores are busy, and it is the " +
-			"processor time of one call of a server and one of a client (see the tables of both): less than the sum of these two, which hold the raw client and the child, too.",
+		{"a gateway in between", "each call passes one process more, on its way there and back. With one caller most of what that adds is processes waking each other. With more the cores are busy, and it is the " +
+			"processor time of one call of a server and of one of a client (see the tables of both), and of three processes taking turns where two do without a gateway.",
 			[]gap{{table: "whole", row: servers.CupuleGateway, other: direct}}},
 	}
 }
