@@ -53,16 +53,18 @@
 // Everything a peer can make grow has a limit in [Options], with a constant for its
 // default: bytes of a message, messages of a batch and bytes of its replies, calls in
 // flight and bytes of their requests on a connection, calls of all connections,
-// connections. Messages that are being read share a few MiB, beyond the 5 KiB that each
+// connections (those on unix sockets apart, so that a crowd from elsewhere keeps nobody
+// off them). Messages that are being read share a few MiB, beyond the 5 KiB that each
 // connection has: where that is used up others wait for a moment, the slow give way, and
-// who doesn't get any is told "overloaded", and so is a connection beyond the limit (over HTTP with
-// status 503; over TLS, which costs a handshake, 16 at a time are, and more closed without a word). Before it is known who speaks a message has at
-// most 4 KiB. A call holds its slot until its reply is about to be written, so a peer that
-// doesn't read can't pile up results; excess requests are answered "overloaded", excess
-// notifications dropped and counted, and where 4 MiB of replies wait, so does reading. A peer
-// that takes no byte within the write deadline is dropped and its calls cancelled. There
-// are deadlines for each message except on stdio, and on TCP and HTTP for idle connections
-// and for the token.
+// who doesn't get any is told "overloaded", and so is a connection beyond the limit (over
+// HTTP with status 503; over TLS, which costs a handshake, 16 at a time are, and more
+// closed without a word). Before it is known who speaks a message has at most 4 KiB. A
+// call holds its slot until its reply is about to be written, so a peer that doesn't read
+// can't pile up results; excess requests are answered "overloaded", excess notifications
+// dropped and counted, and where 4 MiB of replies wait, so does reading. A peer that takes
+// no byte within the write deadline is dropped and its calls cancelled. There are
+// deadlines for each message except on stdio, and on TCP and HTTP for idle connections and
+// for the token.
 //
 // The end of input means no more requests: what runs is finished and answered. A reset
 // or a failed write cancels. A message that is too long is answered and skipped; where the
