@@ -56,18 +56,19 @@ type lags struct {
 	Lines []lag
 }
 
-// lag is one row of Cupule's beside one that needs less of something.
+// lag is one row of Cupule's beside others that need less of something.
 type lag struct {
-	Row, Other string
-	Parts      []string // of what, how many times as much, and where
-	Reasons    []string // their names
+	Row     string
+	Others  []string
+	Parts   []part
+	Reasons []string // their names; none for what may be noise
 }
 
 // slower lists for each table every row of Cupule's that takes longer than another.
 func slower(tables []table) []lags { return behind(tables, inTime) }
 
-// hungrier lists those that need more memory.
-func hungrier(tables []table) []lags { return behind(tables, inMemory) }
+// hungrier lists those that need more memory, in one line for others with equal reasons.
+func hungrier(tables []table) []lags { return fold(behind(tables, inMemory)) }
 
 // behind lists for each table every row of Cupule's that needs more of some quantities than
 // another.
@@ -105,14 +106,14 @@ func (t table) rivals(row string) []string {
 func ours(row string) bool { return strings.HasPrefix(row, "cupule") }
 
 func (t table) lag(row, other string, of []quantity) lag {
-	l := lag{Row: row, Other: other}
+	l := lag{Row: row, Others: []string{other}}
 	for _, q := range of {
-		where := t.exceeds(q, row, other)
-		if len(where) == 0 {
+		p := t.exceeds(q, row, other)
+		if len(p.Excesses) == 0 {
 			continue
 		}
-		l.Parts = append(l.Parts, q.name+" "+strings.Join(where, ", "))
-		if name := reasonFor(gap{t.ID, row, other, q.name}); !slices.Contains(l.Reasons, name) {
+		l.Parts = append(l.Parts, p)
+		if name := reasonFor(gap{t.ID, row, other, q.name}); !p.noise() && !slices.Contains(l.Reasons, name) {
 			l.Reasons = append(l.Reasons, name)
 		}
 	}
@@ -120,47 +121,27 @@ func (t table) lag(row, other string, of []quantity) lag {
 }
 
 // exceeds returns where a row needs more of a quantity than another.
-func (t table) exceeds(q quantity, row, other string) []string {
-	var list []string
-	low, high := "", ""
-	least, most := 0.0, 0.0
+func (t table) exceeds(q quantity, row, other string) part {
+	p := part{Quantity: q.name, Of: len(t.Columns)}
 	for _, c := range t.Columns {
-		mine, theirs, ok := c.excess(q, row, other)
-		if !ok {
-			continue
+		if mine, theirs, more, clear := c.excess(q, row, other); more {
+			p.Excesses = append(p.Excesses, excess{c.Label, q.times(mine, theirs), mine / theirs, !clear})
 		}
-		text := q.times(mine, theirs)
-		ratio := mine / theirs
-		if list == nil || ratio < least {
-			low, least = text, ratio
-		}
-		if list == nil || ratio > most {
-			high, most = text, ratio
-		}
-		list = append(list, text+" ("+c.Label+")")
 	}
-	switch {
-	case len(list) < len(t.Columns):
-		return list
-	case low == high:
-		return []string{low}
-	}
-	return []string{low + " to " + high}
+	return p
 }
 
-// excess returns how much of a quantity a row needs in a column, and another, if the row
-// needs more.
-func (c column) excess(q quantity, row, other string) (mine, theirs float64, more bool) {
+// excess returns how much of a quantity a row needs in a column, and another, whether the
+// row needs more, and whether that is more than noise.
+func (c column) excess(q quantity, row, other string) (mine, theirs float64, more, clear bool) {
 	r, known := c.result(row)
 	of, ok := c.result(other)
 	if !known || !ok {
-		return 0, 0, false
+		return 0, 0, false, false
 	}
 	mine, theirs = q.of(r), q.of(of)
-	if q.clear != nil && !q.clear(r, of) {
-		return 0, 0, false
-	}
-	return mine, theirs, mine > 0 && theirs >= 0 && theirs < mine*noise && mine-theirs >= q.least
+	more = mine > 0 && theirs >= 0 && theirs < mine*noise && mine-theirs >= q.least
+	return mine, theirs, more, q.clear == nil || q.clear(r, of)
 }
 
 // senseless is from where on a ratio is to nearly nothing, and both figures say more.

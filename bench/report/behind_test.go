@@ -22,9 +22,10 @@ func used(name string, allocs, bytes float64, peak int64) measure.Result {
 
 func TestBehindComparesEveryRowOfCupule(t *testing.T) {
 	got := behind([]table{small()}, everything)
-	want := []lags{{Title: "Echo", Lines: []lag{
-		{Row: servers.Cupule, Other: servers.Floor, Parts: []string{"time 1.20x (1 caller)"}, Reasons: got[0].Lines[0].Reasons},
-	}}}
+	want := []lags{{Title: "Echo", Lines: []lag{{
+		Row: servers.Cupule, Others: []string{servers.Floor}, Reasons: []string{"limits and authority"},
+		Parts: []part{{Quantity: quantityTime, Of: 2, Excesses: []excess{{Label: "1 caller", Text: "1.20x", Ratio: 1.2}}}},
+	}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -58,7 +59,7 @@ func TestBehindInEveryQuantity(t *testing.T) {
 		tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
 		var parts []string
 		for _, l := range behind(tables, everything) {
-			parts = append(parts, l.Lines[0].Parts...)
+			parts = append(parts, l.Lines[0].What())
 		}
 		if got := strings.Join(parts, "; "); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -73,7 +74,7 @@ func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
 			used("cupule", float64(20+10*i), float64(2048+i), 0), used("x", 10, 1024, 0),
 		}})
 	}
-	line := func() string { return strings.Join(behind([]table{of}, everything)[0].Lines[0].Parts, "; ") }
+	line := func() string { return behind([]table{of}, everything)[0].Lines[0].What() }
 	if got, want := line(), "allocations 2.00x to 4.00x; bytes allocated 2.00x"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -83,26 +84,70 @@ func TestFiguresOfAllColumnsAreDrawnTogether(t *testing.T) {
 	}
 }
 
-func TestTimesWithinTheSpreadAreNoGap(t *testing.T) {
-	took := func(name string, times ...float64) measure.Result {
-		r := measure.Result{Name: name}
-		for _, us := range times {
-			r.Samples = append(r.Samples, measure.Sample{PerCall: us * 1e3, Allocs: -1, Bytes: -1})
-		}
-		return r
+func took(name string, times ...float64) measure.Result {
+	r := measure.Result{Name: name}
+	for _, us := range times {
+		r.Samples = append(r.Samples, measure.Sample{PerCall: us * 1e3, Allocs: -1, Bytes: -1})
 	}
+	return r
+}
+
+func TestTimesWithinTheSpreadAreMarked(t *testing.T) {
 	for name, test := range map[string]struct {
 		mine, theirs measure.Result
-		want         int
+		want         string
+		explained    bool // wants a reason
 	}{
-		"apart":    {took("cupule", 12, 12, 13, 13), took("x", 10, 10, 11, 11), 1},
-		"overlaps": {took("cupule", 9, 12, 12, 14), took("x", 8, 10, 10, 13), 0},
-		"few":      {took("cupule", 12, 12), took("x", 10, 14, 8), 1},
+		"apart":    {took("cupule", 12, 12, 13, 13), took("x", 10, 10, 11, 11), "time 1.19x", true},
+		"overlaps": {took("cupule", 9, 12, 12, 14), took("x", 8, 10, 10, 13), "time 1.20x (within noise)", false},
+		"few":      {took("cupule", 12, 12), took("x", 10, 14, 8), "time 1.20x", true},
 	} {
-		tables := []table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
-		if got := slower(tables); len(got) != test.want {
+		got := slower([]table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}})
+		if len(got) != 1 || got[0].Lines[0].What() != test.want || unexplained(got) != test.explained {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+func TestNoiseInSomeColumns(t *testing.T) {
+	clear := []measure.Result{took("cupule", 12, 12, 13, 13), took("x", 10, 10, 11, 11)}
+	unclear := []measure.Result{took("cupule", 9, 12, 12, 14), took("x", 8, 10, 10, 13)}
+	ahead := []measure.Result{took("cupule", 5, 5, 5, 5), took("x", 8, 10, 10, 13)}
+	for name, test := range map[string]struct {
+		columns [][]measure.Result
+		want    string
+		reason  bool
+	}{
+		"some of all":  {[][]measure.Result{clear, unclear}, "time 1.19x (a), 1.20x (b, within noise)", true},
+		"noise in all": {[][]measure.Result{unclear, unclear}, "time 1.20x (within noise)", false},
+		"noise in one": {[][]measure.Result{ahead, unclear}, "time 1.20x (b, within noise)", false},
+	} {
+		of := table{ID: "t"}
+		for i, results := range test.columns {
+			of.Columns = append(of.Columns, column{Label: string(rune('a' + i)), Results: results})
+		}
+		got := slower([]table{of})[0].Lines[0]
+		if got.What() != test.want || len(got.Reasons) > 0 != test.reason {
+			t.Errorf("%s: %q, reasons %q", name, got.What(), got.Reasons)
+		}
+	}
+}
+
+func TestOthersWithEqualReasonsAreFolded(t *testing.T) {
+	of := table{ID: "inbound", Title: "Echo", Columns: []column{
+		{Label: "1 caller", Results: []measure.Result{used(servers.Cupule, 9, 2048, 0), used(servers.Floor, 9, 1024, 0), used(servers.NetRPC, 6, 512, 0), used(servers.GRPC, 1, 9000, 0)}},
+		{Label: "8 callers", Results: []measure.Result{used(servers.Cupule, 9, 2048, 0), used(servers.Floor, 9, 1024, 0), used(servers.NetRPC, 9, 512, 0), used(servers.GRPC, 1, 9000, 0)}},
+	}}
+	var got []string
+	for _, l := range hungrier([]table{of})[0].Lines {
+		got = append(got, strings.Join(l.Others, "; ")+": "+l.What()+". "+strings.Join(l.Reasons, "; "))
+	}
+	want := []string{
+		servers.Floor + "; " + servers.NetRPC + ": bytes allocated 2.00x to 4.00x; allocations up to 1.50x. memory of a call",
+		servers.GRPC + ": allocations 9.00x. no JSON",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -114,7 +159,7 @@ func TestTimeStandsApartFromMemory(t *testing.T) {
 		"time 2.00x": slower(tables),
 		"allocations 1.33x; bytes allocated 4.00x; peak memory 2.00x": hungrier(tables),
 	} {
-		if len(list) != 1 || strings.Join(list[0].Lines[0].Parts, "; ") != want {
+		if len(list) != 1 || list[0].Lines[0].What() != want {
 			t.Errorf("%+v, want %s", list, want)
 		}
 	}
@@ -129,7 +174,7 @@ func TestPairsSayWhoIsCompared(t *testing.T) {
 	}}}}
 	var got []string
 	for _, l := range behind([]table{of}, everything)[0].Lines {
-		got = append(got, l.Row+" / "+l.Other)
+		got = append(got, l.Row+" / "+l.Others[0])
 	}
 	want := []string{rowTyped + " / " + rowTypedPlain, rowTyped + " / " + rowTypedBare}
 	if diff := cmp.Diff(want, got); diff != "" {
