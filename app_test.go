@@ -316,6 +316,29 @@ func TestReloadOfWhatIsNoFile(t *testing.T) {
 	}
 }
 
+// A file system that hangs holds up a Reload, and no Close.
+func TestCloseBesidesAReload(t *testing.T) {
+	app, _ := open(t, echoOperation, nil)
+	app.reloading <- struct{}{} // one is reading
+	ctx, cancel := context.WithCancel(t.Context())
+	other := make(chan error, 1)
+	go func() { other <- app.Reload(ctx) }()
+	if err := app.Close(); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-other; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	next, err := app.assemble(app.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(app.swap(next), next.client.Close()); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
 // TestCloseDoesNotWaitForEver holds Close to its grace when a handler does not return.
 func TestCloseDoesNotWaitForEver(t *testing.T) {
 	stuck := make(chan struct{})

@@ -49,7 +49,7 @@ type App struct {
 	opts Options
 	file string
 
-	reloading sync.Mutex // held by one Reload at a time
+	reloading chan struct{} // holds something while a Reload runs
 
 	mu           sync.Mutex // guards what follows
 	current      *generation
@@ -59,6 +59,7 @@ type App struct {
 	closed       bool
 	retiring     sync.WaitGroup // generations that still have running calls
 
+	closer  sync.Once
 	closing context.Context // ended by Close
 	end     context.CancelFunc
 }
@@ -91,7 +92,7 @@ func OpenConfig(ctx context.Context, cfg *config.Config, opts *Options) (*App, e
 	if cfg == nil {
 		return nil, errors.New("cupule: no configuration was given")
 	}
-	app := &App{}
+	app := &App{reloading: make(chan struct{}, 1)}
 	if opts != nil {
 		app.opts = *opts
 	}
@@ -129,19 +130,20 @@ func (a *App) generation() *generation {
 }
 
 // Close ends serving, lets running calls finish within the grace, and ends every session
-// with an MCP server. When it returns nothing is left. The error tells of calls whose
+// with an MCP server. When it returns nothing is left, but for a Reload whose file can't be
+// read to its end. The error tells of calls whose
 // handlers don't heed their contexts.
 func (a *App) Close() error {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
+	var err error
+	a.closer.Do(func() { err = a.close() })
+	return err
+}
+
+func (a *App) close() error {
 	a.mu.Lock()
-	first := !a.closed
 	a.closed = true
 	server, last := a.server, a.current
 	a.mu.Unlock()
-	if !first {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Grace)
 	defer cancel()
 	var err error

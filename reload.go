@@ -17,8 +17,12 @@ import (
 // The certificates of listeners are read anew too, and are those of connections to come.
 // Otherwise listeners stay as they are: a change under serve takes effect at the next start.
 func (a *App) Reload(ctx context.Context) error {
-	a.reloading.Lock()
-	defer a.reloading.Unlock()
+	select {
+	case a.reloading <- struct{}{}:
+		defer func() { <-a.reloading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err := errors.Join(ctx.Err(), a.open()); err != nil {
 		return err
 	}
@@ -40,15 +44,13 @@ func (a *App) Reload(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, next.client.Close())
 	}
-	released, err := a.swap(next)
-	if err != nil {
+	if err := a.swap(next); err != nil {
 		return errors.Join(err, next.client.Close())
 	}
 	renew()
 	if a.moved() {
 		a.opts.Logger.Warn("the listeners of the new configuration differ: they take effect at the next start")
 	}
-	a.retiring.Go(func() { a.retire(released) })
 	return nil
 }
 
@@ -68,26 +70,26 @@ func (a *App) open() error {
 	return nil
 }
 
-// swap puts a new generation in place. It returns a function that waits until the server
-// has no call on the old one, and ends that.
-func (a *App) swap(next *generation) (func(context.Context) error, error) {
+// swap puts a new generation in place. The old one ends when the server has no call on it.
+func (a *App) swap(next *generation) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.closed { // while the file was being read
+		return ErrClosed
+	}
 	old := a.current
 	wait := func(context.Context) error { return nil }
 	if a.server != nil {
 		var err error
 		if wait, err = a.server.Swap(a.backend(next)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	a.current = next
-	return func(ctx context.Context) error { return errors.Join(wait(ctx), old.retire(ctx)) }, nil
-}
-
-// retire ends an old generation when its calls have, or when the App is closed.
-func (a *App) retire(released func(context.Context) error) {
-	if err := released(a.closing); err != nil && a.closing.Err() == nil {
-		a.opts.Logger.Error("an old configuration could not be released", "error", err)
-	}
+	a.retiring.Go(func() {
+		if err := errors.Join(wait(a.closing), old.retire(a.closing)); err != nil && a.closing.Err() == nil {
+			a.opts.Logger.Error("an old configuration could not be released", "error", err)
+		}
+	})
+	return nil
 }

@@ -164,6 +164,16 @@ tool inherits the tool's effects, or declares its own, which must cover the tool
 - TCP and HTTP need a caller with ` + "`token_env`, or `anonymous: true`" + `. Off loopback they need TLS, or ` + "`behind_proxy: true`" + `. ` + "`https://`" + ` needs
   ` + "`tls`; `tcp://`" + ` may have it.
 - The absolute path of a unix socket has at most 107 bytes. An address stands once.
+- SIGHUP reads the file and the certificates anew. Addresses, and what else stands beside them, take effect at the next start.
+- The server's limits don't stand in the file: a message has at most 1 MiB, a batch 128 messages and 8 MiB of results, a connection 256 calls in
+  flight and 4 MiB of their requests, all together 4,096 calls, and there are at most 1,024 connections over a network and as many on unix
+  sockets. A program that embeds Cupule may set others, and the deadlines, with ` + "`jsonrpcserver.Options`" + `.
+
+## Rotating tokens
+
+A token is looked up when it is used. ` + "`cupule serve`" + ` sees the variables with which it was started, so start it with the next token in
+a second variable, name that in ` + "`token_env`" + ` when the time comes, and send SIGHUP: open connections learn of it with their next request. A
+program that embeds Cupule may look tokens up elsewhere, with ` + "`Options.LookupEnv`" + `.
 
 ## Warnings
 
