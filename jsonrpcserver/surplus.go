@@ -116,7 +116,9 @@ func takeLeave(conn net.Conn, how parting) {
 	defer conn.Close()
 	if how.tls != nil {
 		config := how.tls.Clone()
-		config.NextProtos = []string{"http/1.1"} // the words are
+		if how.web {
+			config.NextProtos = []string{"http/1.1"} // the words are
+		}
 		conn = tls.Server(newFirmConn(conn, lingerTime), config)
 	}
 	if how.web { // some clients take no answer before they have asked
