@@ -35,7 +35,8 @@ func doubtful(verdicts []verdict) []string {
 	return list
 }
 
-// best replaces ratios that failed by those of another attempt that hold.
+// best replaces ratios that failed by those of another attempt that hold, and marks all that
+// had one.
 func best(verdicts, again []verdict) []verdict {
 	list := slices.Clone(verdicts)
 	for i, v := range list {
@@ -43,9 +44,13 @@ func best(verdicts, again []verdict) []verdict {
 			continue
 		}
 		j := slices.IndexFunc(again, func(other verdict) bool { return other.Text == v.Text })
-		if j >= 0 && again[j].Holds {
+		if j < 0 {
+			continue
+		}
+		if again[j].Holds {
 			list[i] = again[j]
 		}
+		list[i].Again = true
 	}
 	return list
 }

@@ -55,6 +55,7 @@ func (r report) print(out io.Writer) error {
 		"table": markdown, "glance": glance, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
 		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
 		"profiled": func() string { return profiled },
+		"again":    func(list []verdict) bool { return among(list, again) }, "beyond": func(list []verdict) bool { return among(list, beyond) },
 	}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {
@@ -67,14 +68,31 @@ func (r report) print(out io.Writer) error {
 func tick(text string) string { return "`" + text + "`" }
 
 func mark(v verdict) string {
+	text := "does not hold here"
 	switch {
 	case v.Holds:
-		return "holds"
+		text = "holds"
 	case v.Checked:
-		return "**does not hold**"
+		text = "does not hold"
 	}
-	return "does not hold here"
+	if v.Noise {
+		text += withinNoise
+	}
+	if v.Again {
+		text += ", measured again"
+	}
+	if v.Checked && !v.Holds {
+		return "**" + text + "**"
+	}
+	return text
 }
+
+func again(v verdict) bool { return v.Again }
+
+func beyond(v verdict) bool { return v.Beyond }
+
+// among reports whether one of the verdicts is like that.
+func among(list []verdict, is func(verdict) bool) bool { return slices.ContainsFunc(list, is) }
 
 // spread is the median distance between the quartiles of a contestant's samples, in percent
 // of its median: how steady the machine was. It is empty where samples are too few to tell.

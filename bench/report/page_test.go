@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 		t.Error("no plot was drawn")
 	}
 	for _, want := range []string{
-		"# Performance", "Written by `cd bench && go run ./report` in 1m0s", "A note.", "12 us (1.00x)", "**does not hold**", "(" + plotFile + ")",
+		"allocations of cupule (beyond the contract) | 3.00 |  | at most 13 | holds |", "# Performance", "Written by `cd bench && go run ./report` in 1m0s", "A note.", "12 us (1.00x)", "**does not hold**", "(" + plotFile + ")",
 		"- cupule beside hand-written loop: time 1.20x (1 caller). *", "- go1.", "gonum.org/v1/plot v", "`contestant serve NAME ADDRESS`",
 		"`go run ./report -only inbound`", "`engine`, `inbound`, `outbound`, `large`, `whole`",
 		"taken at Cupule " + profiled,
@@ -72,8 +72,18 @@ func TestPartialPage(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
-	if strings.Contains(page, "spans") {
-		t.Error("one sample has a spread")
+	for _, none := range []string{"spans", "spread above", "measured again"} {
+		if strings.Contains(page, none) {
+			t.Errorf("of one sample the page says %q", none)
+		}
+	}
+}
+
+func TestPageOfBarsMeasuredAgain(t *testing.T) {
+	r := reportOf(settings{short: true}, small())
+	r.Verdicts[len(r.Verdicts)-1].Again = true
+	if page, _ := published(t, r); !strings.Contains(page, "figure is of that attempt") || !strings.Contains(page, ", measured again") {
+		t.Error(page)
 	}
 }
 

@@ -104,6 +104,48 @@ func TestCountsHaveNoSlack(t *testing.T) {
 	}
 }
 
+func TestAllocationsAreBarred(t *testing.T) {
+	for part, test := range map[string]struct {
+		table, column, row string
+		most               float64
+	}{
+		"allocations of " + rowInvoke:                               {"engine", "time", rowInvoke, 2},
+		titleInbound + ", 1 caller: allocations of ":                {"inbound", "1 caller", servers.Cupule, 13},
+		titleLasting + trivialChild + ", 1 caller: allocations of ": {"outbound", "1 caller", clients.Cupule, 22},
+	} {
+		for allocs, holds := range map[float64]bool{test.most: true, test.most + 0.4: true, test.most + 1: false} {
+			r := used(test.row, allocs, 100, 0)
+			list := judge([]table{{ID: test.table, Columns: []column{{Label: test.column, Results: []measure.Result{r}}}}}, true)
+			if v := verdictOf(t, list, part); v.Holds != holds || !v.Checked || v.Ratio || !v.Beyond {
+				t.Errorf("%v allocations: %+v", allocs, v)
+			}
+		}
+	}
+}
+
+func TestRatiosTellTheirNoise(t *testing.T) {
+	for name, test := range map[string]struct {
+		mine, theirs measure.Result
+		noise        bool
+		between, as  string
+	}{
+		"clearly within":  {took(servers.Cupule, 8, 8, 9, 9), took(servers.Floor, 10, 10, 10, 10), false, "0.80x to 0.90x", "holds"},
+		"within":          {took(servers.Cupule, 8, 9, 9, 12), took(servers.Floor, 10, 10, 10, 10), true, "0.90x to 1.20x", "holds, within noise"},
+		"beyond":          {took(servers.Cupule, 8, 10, 13, 14), took(servers.Floor, 10, 10, 10, 10), true, "1.00x to 1.40x", "**does not hold, within noise**"},
+		"clearly beyond":  {took(servers.Cupule, 13, 13, 14, 14), took(servers.Floor, 10, 10, 10, 10), false, "1.30x to 1.40x", "**does not hold**"},
+		"too few to tell": {took(servers.Cupule, 8, 9, 12), took(servers.Floor, 10, 10, 10), false, "", "holds"},
+	} {
+		tables := []table{{ID: "inbound", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}}
+		v := verdictOf(t, judge(tables, false), "cupule to hand-written loop")
+		if v.Noise != test.noise || v.Range != test.between || mark(v) != test.as {
+			t.Errorf("%s: %+v, %s", name, v, mark(v))
+		}
+	}
+	if got := mark(verdict{Holds: true, Again: true}); got != "holds, measured again" {
+		t.Error(got)
+	}
+}
+
 func TestDoubt(t *testing.T) {
 	first := []verdict{
 		{Group: "a", Text: "ratio that fails once", Ratio: true}, {Group: "a", Text: "ratio that fails twice", Ratio: true},
@@ -116,9 +158,12 @@ func TestDoubt(t *testing.T) {
 		{Group: "a", Text: "ratio that fails once", Ratio: true, Holds: true}, {Group: "a", Text: "ratio that fails twice", Ratio: true},
 		{Group: "b", Text: "count that fails", Holds: true}, {Group: "c", Text: "ratio that holds", Ratio: true},
 	}
-	var held []bool
+	var held, repeated []bool
 	for _, v := range best(first, again) {
-		held = append(held, v.Holds)
+		held, repeated = append(held, v.Holds), append(repeated, v.Again)
+	}
+	if diff := cmp.Diff([]bool{true, true, false, false}, repeated); diff != "" {
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]bool{true, false, false, true}, held); diff != "" {
 		t.Error(diff)
@@ -146,7 +191,7 @@ func TestTimesAreOnlyReported(t *testing.T) {
 }
 
 func TestEveryBarIsOfSomethingMeasured(t *testing.T) {
-	known := map[string]bool{rowDecide: true}
+	known := map[string]bool{rowDecide: true, rowInvoke: true}
 	for _, s := range servers.All() {
 		known[s.Name] = true
 	}

@@ -48,7 +48,7 @@ type Plan struct {
 // Result is what one contestant did.
 type Result struct {
 	Name    string
-	Samples []Sample
+	Samples []Sample // one of each round, in the order of rounds
 }
 
 // Rounds measures all contestants side by side. When ctx ends, it ends after the sample
@@ -120,11 +120,27 @@ func (r Result) Peak() int64 {
 // Quartiles returns between which times the middle half of the samples lies; the median
 // twice where there are under four.
 func (r Result) Quartiles() (low, high float64) {
-	all := r.sorted(func(s Sample) float64 { return s.PerCall })
-	if len(all) < 4 {
-		return Middle(all), Middle(all)
+	return half(r.sorted(func(s Sample) float64 { return s.PerCall }))
+}
+
+// Ratios returns between which ratios of this result's time to another's the middle half of
+// the rounds of their contest lies; that of their middle twice where there are under four.
+func (r Result) Ratios(other Result) (low, high float64) {
+	all := make([]float64, min(len(r.Samples), len(other.Samples)))
+	for i := range all {
+		all[i] = r.Samples[i].PerCall / other.Samples[i].PerCall
 	}
-	return all[len(all)/4], all[len(all)*3/4]
+	slices.Sort(all)
+	return half(all)
+}
+
+// half returns between which the middle half of sorted numbers lies.
+func half(sorted []float64) (low, high float64) {
+	n := len(sorted)
+	if n < 4 {
+		return Middle(sorted), Middle(sorted)
+	}
+	return sorted[n/4], sorted[n*3/4]
 }
 
 // Spread returns the distance between the quartiles as a share of the median.

@@ -106,6 +106,28 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
+func TestRatiosPairTheSamplesOfARound(t *testing.T) {
+	times := func(list ...float64) (r Result) {
+		for _, ns := range list {
+			r.Samples = append(r.Samples, Sample{PerCall: ns})
+		}
+		return r
+	}
+	for name, test := range map[string]struct {
+		of, other Result
+		low, high float64
+	}{
+		"a slow round is slow for both": {times(2, 20, 4, 6), times(1, 10, 2, 3), 2, 2},
+		"the middle half":               {times(1, 2, 3, 4), times(1, 1, 1, 1), 2, 4},
+		"three rounds":                  {times(3, 1, 2), times(1, 1, 1), 2, 2},
+		"no rounds":                     {times(), times(1), 0, 0},
+	} {
+		if low, high := test.of.Ratios(test.other); low != test.low || high != test.high {
+			t.Errorf("%s: %v to %v", name, low, high)
+		}
+	}
+}
+
 func TestCallsAreCounted(t *testing.T) {
 	calls := make([]int, 8)
 	took, err := Calls(Load{Callers: 8, Calls: 1000}, func(caller int) error { calls[caller]++; return nil })
