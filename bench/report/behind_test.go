@@ -287,6 +287,8 @@ func TestGapsThatWereLookedInto(t *testing.T) {
 		{gap{"outbound-http", clients.Cupule, clients.Floor, quantityTime}, "HTTP connections"},
 		{gap{"outbound", clients.Cupule, clients.Floor, quantityAllocated}, "a deadline for each call"},
 		{gap{"onecall", clients.CupuleOneCall, clients.FloorOneCall, quantityAllocations}, "memory of a session"},
+		{gap{"onecall", clients.CupuleOneCall, clients.FloorBehind, quantityTime}, "starting a child"},
+		{gap{"paced-gosdk", clients.CupuleOneCall, clients.FloorOneCall, quantityTime}, "starting a child"},
 		{gap{"paced", clients.CupuleWarm, clients.Floor, quantityTime}, "a session for each call"},
 		{gap{"large 32 MiB", clients.Cupule, clients.MCPGo, quantityPeak}, "large results in memory"},
 		{gap{"engine", rowTyped, rowTypedPlain, quantityTime}, "the typed helper"},

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/measure"
@@ -42,8 +43,40 @@ func planned(short bool) measure.Plan {
 // patience is how long an interrupted build may take to end.
 const patience = 10 * time.Second
 
+// modulePath is the module that the programs are of.
+const modulePath = "github.com/cupule/cupule/bench"
+
+// atHome reports whether this folder is the module's own, lest another's programs be built.
+func atHome(ctx context.Context) error {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	found, _ := list.Output() // what is wrong with it, the next line says
+	for line := range strings.Lines(string(found)) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if path == modulePath && sameFolder(dir, here) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the report builds the programs of the module %s: run it in that module's folder, bench, and not in %s", modulePath, here)
+}
+
+func sameFolder(a, b string) bool {
+	left, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	right, err := os.Stat(b)
+	return err == nil && os.SameFile(left, right)
+}
+
 // newLab builds the programs.
 func newLab(ctx context.Context, short bool) (*lab, error) {
+	if err := atHome(ctx); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, err
@@ -54,7 +87,7 @@ func newLab(ctx context.Context, short bool) (*lab, error) {
 	build.WaitDelay = patience
 	build.Env = append(os.Environ(), "GOTMPDIR="+dir) // what it leaves when interrupted goes with the rest
 	if err := build.Run(); err != nil {
-		return nil, errors.Join(fmt.Errorf("building the contestants, from the folder bench: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("building the contestants: %w", err), os.RemoveAll(dir))
 	}
 	return &lab{ctx: ctx, dir: dir, short: short, plan: planned(short)}, nil
 }

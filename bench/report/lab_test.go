@@ -1,8 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cupule/cupule/bench/internal/measure"
 )
@@ -52,6 +58,47 @@ func checkTable(t *testing.T, table table) {
 		t.Errorf("%s: the reference %s is not among the contestants", table.ID, table.Reference)
 	}
 }
+
+func TestOnlyOwnProgramsAreBuilt(t *testing.T) {
+	other, empty := t.TempDir(), t.TempDir()
+	program := filepath.Join(other, "cmd", "contestant")
+	if err := os.MkdirAll(program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		filepath.Join(other, "go.mod"): "module other.example\n", filepath.Join(program, "main.go"): "package main\n\nfunc main() {}\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{other, empty, here} { // the last one is a folder of the module, and not its root
+		t.Chdir(dir)
+		if l, err := newLab(t.Context(), true); err == nil || !strings.Contains(err.Error(), "the report builds the programs of the module "+modulePath) {
+			t.Errorf("%s: %v, %v", dir, l, err)
+		}
+	}
+}
+
+func TestADeadChildIsNamedSo(t *testing.T) {
+	for _, cause := range []error{io.EOF, syscall.EPIPE} {
+		c := unwatched(direct, failing{cause})
+		if _, err := c.Run(measure.Load{Calls: 1}); !errors.Is(err, cause) || !strings.Contains(err.Error(), "the child has ended") {
+			t.Errorf("%v: %v", cause, err)
+		}
+	}
+}
+
+// failing is a driver whose every call fails.
+type failing struct{ err error }
+
+func (f failing) Run(measure.Load) (time.Duration, error) { return 0, f.err }
+
+func (failing) Close() error { return nil }
 
 func TestPlans(t *testing.T) {
 	if short, full := planned(true), planned(false); short.Rounds >= full.Rounds || short.Sample >= full.Sample {

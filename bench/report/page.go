@@ -55,7 +55,7 @@ func (r report) print(out io.Writer) error {
 		"table": markdown, "glance": glance, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
 		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
 		"profiled": func() string { return profiled },
-		"again":    func(list []verdict) bool { return among(list, again) }, "beyond": func(list []verdict) bool { return among(list, beyond) },
+		"again":    among(again), "beyond": among(beyond), "ranged": among(ranged),
 	}
 	t, err := template.New("page").Funcs(functions).Parse(pageText)
 	if err != nil {
@@ -87,12 +87,16 @@ func mark(v verdict) string {
 	return text
 }
 
+func ranged(v verdict) bool { return v.Range != "" }
+
 func again(v verdict) bool { return v.Again }
 
 func beyond(v verdict) bool { return v.Beyond }
 
-// among reports whether one of the verdicts is like that.
-func among(list []verdict, is func(verdict) bool) bool { return slices.ContainsFunc(list, is) }
+// among reports whether one of some verdicts is like that.
+func among(is func(verdict) bool) func([]verdict) bool {
+	return func(list []verdict) bool { return slices.ContainsFunc(list, is) }
+}
 
 // spread is the median distance between the quartiles of a contestant's samples, in percent
 // of its median: how steady the machine was. It is empty where samples are too few to tell.

@@ -72,7 +72,7 @@ func TestPartialPage(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
-	for _, none := range []string{"spans", "spread above", "measured again"} {
+	for _, none := range []string{"spans", "middle half of single rounds", "measured again"} {
 		if strings.Contains(page, none) {
 			t.Errorf("of one sample the page says %q", none)
 		}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"syscall"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/clients"
@@ -82,6 +85,9 @@ func (l *lab) direct(of measure.Load) (driver, error) {
 func unwatched(name string, d driver) measure.Contestant {
 	return measure.Contestant{Name: name, Run: func(load measure.Load) (measure.Sample, error) {
 		took, err := d.Run(load)
+		if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) {
+			err = fmt.Errorf("the child has ended: %w", err)
+		}
 		return measure.Sample{PerCall: float64(took/time.Nanosecond) / float64(load.Calls), Allocs: -1, Bytes: -1}, err
 	}}
 }

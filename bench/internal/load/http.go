@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/echo"
@@ -52,7 +53,11 @@ func (h *HTTP) Run(load measure.Load) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	return measure.Calls(load, func(i int) error { return h.callers[i].call(h.verify) })
+	took, err := measure.Calls(load, func(i int) error { return h.callers[i].call(h.verify) })
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrSilent
+	}
+	return took, err
 }
 
 func (c *httpCaller) call(verify echo.Verify) error {

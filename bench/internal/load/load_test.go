@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cupule/cupule/bench/internal/echo"
 	"github.com/cupule/cupule/bench/internal/measure"
@@ -76,7 +78,7 @@ func TestWrongRepliesFail(t *testing.T) {
 		{"an error", `{"id":1,"error":{}}` + "\n", "brought back"},
 		{"nobody's id", result(9, text) + "\n", "to nobody"},
 		{"no id", `{"result":{}}` + "\n", "to nobody"},
-		{"no reply", "", "EOF"},
+		{"no reply", "", "the other side has ended: EOF"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, server := pair(t, Newline, 1)
@@ -90,6 +92,30 @@ func TestWrongRepliesFail(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deaf is a connection to a peer that reads everything and never answers.
+func deaf() net.Conn {
+	client, server := net.Pipe()
+	go func() { _, _ = io.Copy(io.Discard, server) }()
+	return client
+}
+
+func TestASilentPeerIsNamedSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conn := deaf()
+		over := &HTTP{callers: []httpCaller{{conn: conn, in: bufio.NewReader(conn), frame: []byte("x")}}}
+		streamed := NewStream(deaf(), Newline, 1, request(), echo.Result(text))
+		for name, d := range map[string]interface {
+			Run(measure.Load) (time.Duration, error)
+			Close() error
+		}{"a stream": streamed, "over HTTP": over} {
+			if _, err := d.Run(measure.Load{Callers: 1, Calls: 1}); err == nil || err.Error() != "no answer within 1m0s" {
+				t.Errorf("%s: %v", name, err)
+			}
+			_ = d.Close()
+		}
+	})
 }
 
 func TestALaterReplyIsVerifiedToo(t *testing.T) {

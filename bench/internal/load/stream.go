@@ -9,10 +9,12 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/cupule/cupule/bench/internal/echo"
@@ -71,9 +73,18 @@ func NewStream(conn io.ReadWriteCloser, framing Framing, callers int, request ec
 // Run makes the calls of a load.
 func (s *Stream) Run(load measure.Load) (time.Duration, error) {
 	guard := time.AfterFunc(Patience, func() { _ = s.conn.Close() })
-	defer guard.Stop()
-	return measure.Calls(load, s.call)
+	took, err := measure.Calls(load, s.call)
+	if !guard.Stop() && err != nil {
+		err = ErrSilent
+	}
+	return took, err
 }
+
+// ErrSilent says why a load ended that was waited for in vain.
+var ErrSilent = fmt.Errorf("no answer within %v", Patience)
+
+// errEnded says that the other side has ended the connection, or itself.
+var errEnded = errors.New("the other side has ended")
 
 func (s *Stream) call(i int) error {
 	c := &s.callers[i]
@@ -81,7 +92,7 @@ func (s *Stream) call(i int) error {
 	_, err := s.conn.Write(c.frame)
 	s.writing.Unlock()
 	if err != nil {
-		return err
+		return explained(err)
 	}
 	select {
 	case err = <-c.reply:
@@ -89,6 +100,14 @@ func (s *Stream) call(i int) error {
 	case <-s.ended:
 		return s.failure
 	}
+}
+
+// explained says what the end of a connection means.
+func explained(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w: %w", errEnded, err)
+	}
+	return err
 }
 
 // Close ends the connection and waits for its reader.
@@ -105,7 +124,7 @@ func (s *Stream) read() {
 	for {
 		reply, err := in.next(s.framing)
 		if err != nil {
-			s.failure = err
+			s.failure = explained(err)
 			return
 		}
 		id := idOf(reply)

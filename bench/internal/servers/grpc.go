@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/cupule/cupule/bench/internal/echo"
+	"github.com/cupule/cupule/bench/internal/load"
 	"github.com/cupule/cupule/bench/internal/measure"
 )
 
@@ -56,14 +57,19 @@ func DialGRPC(address, text string) (*GRPCClient, error) {
 }
 
 // Run makes the calls of a load.
-func (c *GRPCClient) Run(load measure.Load) (time.Duration, error) {
-	return measure.Calls(load, func(int) error {
+func (c *GRPCClient) Run(of measure.Load) (time.Duration, error) {
+	guard := time.AfterFunc(load.Patience, func() { _ = c.conn.Close() })
+	took, err := measure.Calls(of, func(int) error {
 		var out wrapperspb.StringValue
 		if err := c.conn.Invoke(context.Background(), "/"+grpcService+"/"+grpcMethod, wrapperspb.String(c.text), &out); err != nil {
 			return err
 		}
 		return echo.Same(out.Value, c.text, nil)
 	})
+	if !guard.Stop() && err != nil {
+		err = load.ErrSilent
+	}
+	return took, err
 }
 
 // Close ends the connection.

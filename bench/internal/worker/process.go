@@ -15,9 +15,10 @@ const Patience = 2 * time.Minute
 
 // Process is a contestant in a process of its own. It takes one order at a time.
 type Process struct {
-	child   *stdio.Child
-	orders  *json.Encoder
-	reports *json.Decoder
+	child    *stdio.Child
+	orders   *json.Encoder
+	reports  *json.Decoder
+	patience time.Duration
 }
 
 // Start starts a program that calls Serve. It is ready when Start returns.
@@ -26,7 +27,7 @@ func Start(path string, args ...string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{child: child, orders: json.NewEncoder(child), reports: json.NewDecoder(child)}
+	p := &Process{child: child, orders: json.NewEncoder(child), reports: json.NewDecoder(child), patience: Patience}
 	if _, err := p.Do(Order{}); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s %v did not start: %w", path, args, err), p.Close())
 	}
@@ -35,19 +36,24 @@ func Start(path string, args ...string) (*Process, error) {
 
 // Do gives one order.
 func (p *Process) Do(o Order) (Report, error) {
-	guard := time.AfterFunc(Patience, p.child.Kill)
-	defer guard.Stop()
-	var r Report
-	if err := p.orders.Encode(o); err != nil {
-		return r, err
-	}
-	if err := p.reports.Decode(&r); err != nil {
-		return r, err
-	}
-	if r.Error != "" {
+	guard := time.AfterFunc(p.patience, p.child.Kill)
+	r, err := p.ask(o)
+	switch {
+	case !guard.Stop() && err != nil:
+		return r, fmt.Errorf("no answer within %v", p.patience)
+	case err != nil:
+		return r, fmt.Errorf("the process has ended: %w", err)
+	case r.Error != "":
 		return r, errors.New(r.Error)
 	}
 	return r, nil
+}
+
+func (p *Process) ask(o Order) (r Report, err error) {
+	if err := p.orders.Encode(o); err != nil {
+		return r, err
+	}
+	return r, p.reports.Decode(&r)
 }
 
 // Run lets the process make the calls of a load.

@@ -28,9 +28,20 @@ func TestMain(m *testing.M) {
 
 var kept []byte
 
+// Sizes that tell a worker what to do instead.
+const (
+	sizeToDie  = 1000
+	sizeToHang = 2000
+)
+
 // allocate takes a kilobyte for each call, and refuses a size.
 func allocate(o Order) (time.Duration, error) {
-	if o.Size > 0 {
+	switch {
+	case o.Size == sizeToDie:
+		os.Exit(4)
+	case o.Size == sizeToHang:
+		time.Sleep(time.Hour)
+	case o.Size > 0:
 		return 0, errors.New("no such size")
 	}
 	for range o.Calls {
@@ -75,6 +86,26 @@ func TestOrders(t *testing.T) {
 	}
 	if after, err := p.Do(Order{}); err != nil || after.Mallocs-before.Mallocs < 100 {
 		t.Errorf("%+v, then %+v, %v", before, after, err)
+	}
+}
+
+func TestAProcessThatDiesOrHangs(t *testing.T) {
+	for want, size := range map[string]int{"the process has ended": sizeToDie, "no answer within 50ms": sizeToHang} {
+		t.Setenv(asWorker, "1")
+		p, err := Start(os.Args[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.patience = 50 * time.Millisecond
+		if size == sizeToDie {
+			p.patience = Patience
+		}
+		if _, err := p.Run(measure.Load{Calls: 1, Size: size}, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		if p.Close() == nil {
+			t.Errorf("%s: it ended well", want)
+		}
 	}
 }
 
