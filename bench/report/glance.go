@@ -46,8 +46,8 @@ func (t table) view(row, title string) view {
 		if !ok {
 			continue
 		}
-		byHand.add(of, c.fastest(func(name string) bool { return slices.Contains(floors, name) }))
-		libraries.add(of, c.fastest(func(name string) bool { return !ours(name) && !slices.Contains(floors, name) }))
+		byHand.add(of, c.fastest(handWritten))
+		libraries.add(of, c.fastest(library))
 	}
 	v.Columns, v.Floor, v.Library = strings.Join(labels, "; "), byHand.String(), libraries.String()
 	return v

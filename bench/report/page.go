@@ -52,7 +52,7 @@ func (r report) publish(folder string) error {
 
 func (r report) print(out io.Writer) error {
 	functions := template.FuncMap{
-		"table": markdown, "glance": glance, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
+		"table": markdown, "glance": glance, "summary": summary, "slower": slower, "hungrier": hungrier, "explained": explained, "unexplained": unexplained, "mark": mark, "spread": spread,
 		"groups": groupNames, "join": strings.Join, "tick": tick, "notKnown": func() string { return notKnown },
 		"profiled": func() string { return profiled },
 		"again":    among(again), "beyond": among(beyond), "ranged": among(ranged),
