@@ -79,12 +79,14 @@ func listed(list []string) string {
 	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-func (t table) labels() string {
+func (t table) labels() string { return listed(columnLabels(t)) }
+
+func columnLabels(t table) []string {
 	var list []string
 	for _, c := range t.Columns {
 		list = append(list, c.Label)
 	}
-	return listed(list)
+	return list
 }
 
 func served(tables []table) string {
