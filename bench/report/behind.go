@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +38,19 @@ const leastPeak = 4 << 20
 
 // apart reports whether the middle half of one's samples lies above that of the other's.
 func apart(mine, theirs measure.Result) bool {
-	low, _ := mine.Quartiles()
-	_, high := theirs.Quartiles()
+	low, _ := between(mine)
+	_, high := between(theirs)
 	return low > high
+}
+
+// between returns between which times the middle half of the samples lies, or all of them
+// where they are few.
+func between(r measure.Result) (low, high float64) {
+	if n := len(r.Samples); n == 0 || n >= measure.Enough {
+		return r.Quartiles()
+	}
+	byTime := func(a, b measure.Sample) int { return cmp.Compare(a.PerCall, b.PerCall) }
+	return slices.MinFunc(r.Samples, byTime).PerCall, slices.MaxFunc(r.Samples, byTime).PerCall
 }
 
 // peakOf returns the peak; below zero where the system doesn't tell it.

@@ -100,7 +100,8 @@ func TestTimesWithinTheSpreadAreMarked(t *testing.T) {
 	}{
 		"apart":    {took("cupule", 12, 12, 13, 13), took("x", 10, 10, 11, 11), "time 1.19x", true},
 		"overlaps": {took("cupule", 9, 12, 12, 14), took("x", 8, 10, 10, 13), "time 1.20x (within noise)", false},
-		"few":      {took("cupule", 12, 12), took("x", 10, 14, 8), "time 1.20x", true},
+		"few":      {took("cupule", 12, 12), took("x", 10, 14, 8), "time 1.20x (within noise)", false},
+		"few, all": {took("cupule", 12, 12), took("x", 10, 11, 8), "time 1.20x", true},
 	} {
 		got := slower([]table{{ID: "t", Columns: []column{{Label: "1 caller", Results: []measure.Result{test.mine, test.theirs}}}}})
 		if len(got) != 1 || got[0].Lines[0].What() != test.want || unexplained(got) != test.explained {

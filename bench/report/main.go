@@ -102,7 +102,11 @@ func (r report) tell(out io.Writer) error {
 	for _, v := range r.Verdicts {
 		if v.Checked && !v.Holds {
 			failed++
-			if _, err := fmt.Fprintf(out, "DOES NOT HOLD: %s: %s, want %s\n", v.Text, v.Got, v.Want); err != nil {
+			noise := ""
+			if v.Noise {
+				noise = withinNoise
+			}
+			if _, err := fmt.Fprintf(out, "DOES NOT HOLD: %s: %s, want %s%s\n", v.Text, v.Got, v.Want, noise); err != nil {
 				return err
 			}
 		}

@@ -105,7 +105,7 @@ func spread(tables []table) string {
 	for _, t := range tables {
 		for _, c := range t.Columns {
 			for _, r := range c.Results {
-				if len(r.Samples) >= 4 {
+				if len(r.Samples) >= measure.Enough {
 					all = append(all, r.Spread())
 				}
 			}

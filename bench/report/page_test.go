@@ -135,6 +135,7 @@ func TestTell(t *testing.T) {
 		failed bool
 	}{
 		"a bar fails":                    {report{settings: settings{check: true}, Verdicts: []verdict{good, bad, {Text: "slow here"}}}, badLine, true},
+		"a bar fails by a little":        {report{settings: settings{check: true}, Verdicts: []verdict{{Text: "bad", Got: "3x", Want: "at most 2x", Checked: true, Noise: true}}}, strings.TrimSpace(badLine) + ", within noise\n", true},
 		"a bar fails that isn't checked": {report{Verdicts: []verdict{bad}, Unseen: []string{"far"}}, badLine, false},
 		"all hold":                       {report{settings: settings{check: true}, Verdicts: []verdict{good}}, "", false},
 		"a part of the bars":             {report{settings: settings{check: true, only: "whole"}, Unseen: []string{"far"}}, unseenLine, false},

@@ -13,7 +13,7 @@ import (
 // wasn't measured has none.
 func summary(tables []table) []string {
 	all := []string{
-		served(tables), servedLarger(tables), called(tables), calledOnce(tables), calledLarge(tables), between(tables),
+		served(tables), servedLarger(tables), called(tables), calledOnce(tables), calledLarge(tables), viaGateway(tables),
 	}
 	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
@@ -145,7 +145,7 @@ func calledLarge(tables []table) string {
 		compare(clients.CupuleTyped, handWritten, large...).span(), compare(clients.CupuleTyped, library, large...).span())
 }
 
-func between(tables []table) string {
+func viaGateway(tables []table) string {
 	t, ok := find(tables, "whole")
 	if !ok {
 		return ""

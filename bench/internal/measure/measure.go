@@ -134,10 +134,13 @@ func (r Result) Ratios(other Result) (low, high float64) {
 	return half(all)
 }
 
+// Enough is how many samples have quartiles.
+const Enough = 4
+
 // half returns between which the middle half of sorted numbers lies.
 func half(sorted []float64) (low, high float64) {
 	n := len(sorted)
-	if n < 4 {
+	if n < Enough {
 		return Middle(sorted), Middle(sorted)
 	}
 	return sorted[n/4], sorted[n*3/4]
