@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -145,5 +146,24 @@ func TestTell(t *testing.T) {
 		if err := test.tell(&out); errors.Is(err, errBars) != test.failed || out.String() != test.out {
 			t.Errorf("%s: %v, %q", name, err, &out)
 		}
+	}
+}
+
+// TestThresholdsInWords finds words of the page that a constant has left behind.
+func TestThresholdsInWords(t *testing.T) {
+	percent := fmt.Sprintf("over %.0f%%", 100*(1-noise))
+	for _, test := range []struct{ text, want string }{
+		{pageText, percent + " longer than another"},
+		{pageText, percent + " slower than another"},
+		{pageText, fmt.Sprintf("%s and over half an allocation, %v bytes or %s more", percent, inMemory[1].least, size(leastPeak))},
+		{pageText, "ratios be twice off"},
+		{notePaced, fmt.Sprintf("a pause of %d ms", pause.Milliseconds())},
+	} {
+		if !strings.Contains(test.text, test.want) {
+			t.Errorf("%q is not said", test.want)
+		}
+	}
+	if inMemory[0].least != 0.5 || slack != 2 || measure.Enough != 4 {
+		t.Error("half an allocation, twice off, or under four samples is no longer true")
 	}
 }
