@@ -83,7 +83,10 @@ func TestReloadOfCertificates(t *testing.T) {
 	want("renewed", 2)
 	for what, broken := range map[string]func() error{
 		"garbage": func() error { return os.WriteFile(filepath.Join(dir, "cert.pem"), []byte("x"), 0o600) },
-		"nothing": func() error { return os.Remove(filepath.Join(dir, "key.pem")) },
+		"nothing": func() error { return os.RemoveAll(filepath.Join(dir, "key.pem")) },
+		"a folder, which is no regular file, like a pipe": func() error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, "key.pem")), os.Mkdir(filepath.Join(dir, "key.pem"), 0o700))
+		},
 	} {
 		if err := broken(); err != nil {
 			t.Fatal(err)

@@ -23,8 +23,8 @@ func (w *warner) certificates() []tls.Certificate {
 	for i, l := range w.cfg.Serve.Listen {
 		path := fmt.Sprintf("serve.listen[%d].tls", i)
 		known := len(w.found)
-		w.exists(l.At, path+".certificate", l.Certificate)
-		w.exists(l.At, path+".key", l.Key)
+		w.pem(l.At, path+".certificate", l.Certificate)
+		w.pem(l.At, path+".key", l.Key)
 		if l.Certificate == "" || len(w.found) > known {
 			continue
 		}

@@ -155,7 +155,7 @@ func (w *warner) http(path string, h *HTTP) {
 	for _, name := range sortedKeys(h.HeadersEnv) {
 		w.variable(h.At, join(path+".headers_env", name), h.HeadersEnv[name])
 	}
-	w.exists(h.At, path+".ca_file", h.CAFile)
+	w.pem(h.At, path+".ca_file", h.CAFile)
 	if h.ProxyEnv != "" {
 		w.variable(h.At, path+".proxy_env", h.ProxyEnv)
 	}
@@ -168,6 +168,18 @@ func (w *warner) exists(at effects.Position, path, name string) {
 	}
 	if _, err := os.Stat(name); err != nil {
 		w.warn(at, path, "%s can't be used: %s%s", clip(name), reason(err), tilde(name))
+	}
+}
+
+// pem warns of a PEM file that isn't there, or that can't be read to its end in little time.
+func (w *warner) pem(at effects.Position, path, name string) {
+	w.exists(at, path, name)
+	switch info, err := os.Stat(name); {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		w.warn(at, path, "%s can't be used: it is no regular file", clip(name))
+	case info.Size() > MaxFile:
+		w.warn(at, path, "%s can't be used: it is larger than %d bytes", clip(name), MaxFile)
 	}
 }
 

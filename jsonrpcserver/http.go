@@ -3,6 +3,7 @@ package jsonrpcserver
 import (
 	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -74,7 +75,7 @@ func (s *Server) newWeb(l *Listener) *http.Server {
 			MaxReceiveBufferPerConnection: 64 << 10, MaxReceiveBufferPerStream: 64 << 10,
 			WriteByteTimeout: s.opts.WriteTimeout, // or a peer that reads no frame would stay for ever
 		},
-		ErrorLog:    newErrorLog(s.opts.Logger),
+		ErrorLog:    log.New(webLog{s}, "", 0),
 		BaseContext: func(net.Listener) context.Context { return s.halt },
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, accountKey{}, &account{opened: time.Now()})

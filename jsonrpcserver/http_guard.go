@@ -1,8 +1,6 @@
 package jsonrpcserver
 
 import (
-	"log"
-	"log/slog"
 	"mime"
 	"net"
 	"net/http"
@@ -122,9 +120,4 @@ func acceptsEvents(header http.Header) bool {
 		}
 	}
 	return false
-}
-
-// newErrorLog carries what net/http complains of to the logger, as warnings.
-func newErrorLog(logger *slog.Logger) *log.Logger {
-	return slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 }

@@ -19,14 +19,15 @@ type Server struct {
 	current atomic.Pointer[backend]
 	buffers sync.Pool // of *[]byte, for outboxes
 
-	exchanges sync.Pool // of *exchange
-	stats     counters
-	calls     atomic.Int64 // in flight
-	conns     atomic.Int64 // open ones that came over a network, or from a service that embeds this
-	local     atomic.Int64 // open ones on unix sockets and standard input
-	failures  sparing      // to authenticate
-	handoff   chan *flight // to a worker that waits
-	idle      atomic.Int64 // workers that may wait
+	exchanges  sync.Pool // of *exchange
+	stats      counters
+	calls      atomic.Int64 // in flight
+	conns      atomic.Int64 // open ones that came over a network, or from a service that embeds this
+	local      atomic.Int64 // open ones on unix sockets and standard input
+	failures   throttle     // to authenticate
+	complaints throttle     // of package http
+	handoff    chan *flight // to a worker that waits
+	idle       atomic.Int64 // workers that may wait
 
 	middle, large *budget      // for messages that are being read
 	unread        atomic.Int64 // bytes of replies that answer no call and that peers haven't taken

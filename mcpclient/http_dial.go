@@ -120,6 +120,9 @@ func proxyFor(target *url.URL, value secret) (*url.URL, error) {
 
 // trust returns a TLS configuration that trusts the roots of this file, and no others.
 func trust(file string) (*tls.Config, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening it could take for ever
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

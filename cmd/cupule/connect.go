@@ -112,7 +112,7 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 	defer client.Close()
 	if token != "" {
 		if err := callOn(ctx, client, "rpc.authenticate", map[string]string{"token": token}, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: authenticateID})); err != nil {
-			return nil, stream.reason(err)
+			return nil, unauthenticated(ctx, stream.reason(err))
 		}
 	}
 	opts := []jsonrpc2.CallOption{jsonrpc2.PickID(jsonrpc2.ID{Num: callID})}
@@ -127,6 +127,14 @@ func streamCall(ctx context.Context, network, address, token, operation string, 
 		err = errors.Join(err, client.Notify(notice, "$/cancelRequest", map[string]int{"id": callID}))
 	}
 	return result, stream.reason(err)
+}
+
+// unauthenticated is the error of a call that wasn't made, since rpc.authenticate failed.
+func unauthenticated(ctx context.Context, err error) error {
+	if _, answered := errors.AsType[*jsonrpc2.Error](err); answered {
+		return err
+	}
+	return &registry.Error{Kind: endOr(ctx, registry.KindUnavailable), Message: "no answer to rpc.authenticate came", Ran: registry.NotSent, Err: err}
 }
 
 // callOn makes a call. A server that refuses a connection and closes it may have done so

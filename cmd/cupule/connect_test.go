@@ -206,6 +206,23 @@ func TestStreamsThatAreNoJSONRPC(t *testing.T) {
 	}
 }
 
+// Where rpc.authenticate isn't answered, the call itself was never sent.
+func TestAuthenticationWithoutAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer l.Close()
+		if conn, err := l.Accept(); err == nil {
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			conn.Close()
+		}
+	}()
+	runHere(t, false, map[string]string{"TOKEN": "x"}, "invoke", "op", "--connect", "tcp:"+l.Addr().String(), "--token-env", "TOKEN").
+		holds(t, "closed", 4, "unavailable: no answer to rpc.authenticate came", "ran: not_sent")
+}
+
 // What a server can't read it answers with id null: that is the answer.
 func TestRefusalsWithoutAnID(t *testing.T) {
 	for _, token := range []string{"", "x"} {

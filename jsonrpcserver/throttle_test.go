@@ -26,5 +26,13 @@ func TestFailuresAreLoggedSparingly(t *testing.T) {
 		if !strings.Contains(log.String(), "left_out=990") {
 			t.Error(log.String())
 		}
+		log.Reset()
+		web := s.newWeb(&Listener{endpoint: Endpoint{Scheme: "https"}})
+		for range 1000 {
+			web.ErrorLog.Printf("http: TLS handshake error from %s: EOF", "peer")
+		}
+		if n := strings.Count(log.String(), "TLS handshake error from peer: EOF"); n != loggedEach {
+			t.Errorf("%d lines of package http in one second", n)
+		}
 	})
 }
